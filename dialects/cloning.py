@@ -6,7 +6,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.reachable import reachable
-from dovetail.dialects.reading import argument_facts, is_used, operand_ops, producer, result_facts
+from dovetail.dialects.reading import argument_facts, arguments, is_used, operand_ops, producer, result_facts
 from dovetail.dialects.torch_facts.names import LITERAL
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, row
 from dovetail.dialects.torch_facts.types import tensor_info, torch_type
@@ -59,7 +59,7 @@ def state_facts(function_op: func.FuncOp, where: str, facts: Mapping[int, Mappin
 
 def set_signature(function_op: func.FuncOp, results: Sequence[ir.Type]) -> None:
     """Makes the function's type say what its block takes and what it now returns."""
-    taken = [argument.type for argument in function_op.body.blocks[0].arguments]
+    taken = [argument.type for argument in arguments(function_op)]
     function_op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(taken, list(results)))
 
 

@@ -94,4 +94,4 @@ def _may_index(op: ir.Operation) -> bool:
         return False
     listed = [made.operands if (made := made_by(value, LIST)) else [value] for value in op.operands]
     infos = [info for values in listed for value in values if (info := shaped_info(value.type))]
-    return any(info.dtype.startswith(("int", "uint")) for info in infos)
+    return any(info.is_integer for info in infos)

@@ -12,6 +12,7 @@ from dovetail.backends.elementary.roundings import keep_products_apart, round_te
 from dovetail.backends.elementary.row_sums import row_sum
 from dovetail.backends.elementary.scalar import Scalar
 from dovetail.dialects.context import make_context
+from dovetail.dialects.reading import body
 from dovetail.dialects.torch_facts.transposition import is_transposition
 from dovetail.dialects.torch_facts.types import require_shaped_info
 
@@ -33,7 +34,7 @@ def with_own_functions(text: str, rows_by_twos: bool = False, by_blocks: bool = 
         except ir.MLIRError:
             return text
         for function in module.body.operations:
-            ops = [view.operation for view in function.body.blocks[0].operations]
+            ops = body(function)
             for op in ops:
                 keep_products_apart(op)
                 round_terms(op)

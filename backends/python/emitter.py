@@ -27,7 +27,7 @@ from dovetail.dialects.dovetail import AllocOp, DestinationOp, FreeOp, PartOp, R
 from dovetail.dialects.memory.aliases import with_aliases
 from dovetail.dialects.memory.buffers import Buffers, host_buffers
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import Module, Role, body, module_of, role, symbol
+from dovetail.dialects.reading import Module, Role, arguments, body, module_of, role, symbol, terminator
 from dovetail.dialects.symbols import all_symbols
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.errors import ModuleError
@@ -102,11 +102,10 @@ class Emitter:
         """
         check_body(self.function)
         name = made_name(symbol(self.function))
-        block = self.function.body.blocks[0]
         written = {memory_root(op.opview.ref) for op in self._ops if isinstance(op.opview, WriteOp)}
         self.written = with_aliases(self.function, written)
-        self.arguments = list(block.arguments)
-        parameters = [self.name(argument) for argument in block.arguments]
+        self.arguments = arguments(self.function)
+        parameters = [self.name(argument) for argument in self.arguments]
         self.has_tangents = any(isinstance(op.opview, TangentOp) for op in self._ops)
         more = f"{', tangents' if self.has_tangents else ''}{', layouts' if self.has_layouts else ''}"
         self.lines.append(f"def {name}(arguments{more}):")
@@ -245,7 +244,6 @@ def _question(op: ir.Operation) -> tuple | None:
 def check_body(function: func.FuncOp) -> None:
     """Raises ModuleError unless `function` has a body of one block that returns."""
     blocks = list(function.body.blocks)
-    last = blocks[0].operations[-1] if len(blocks) == 1 else None
-    if not isinstance(last, func.ReturnOp):
+    if len(blocks) != 1 or not isinstance(terminator(function).opview, func.ReturnOp):
         expected = f"expected '@{symbol(function)}' to have one block, which returns, got {len(blocks)} blocks"
         raise ModuleError(f"{function.location}: {expected}")

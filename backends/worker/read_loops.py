@@ -1,12 +1,10 @@
 """The loops of IREE's linalg ops, from their maps and the shapes of their operands."""
 
-import re
-
 from iree.compiler import ir
 
 from dovetail.backends.worker.loops import OPEN, Loops
 
-_BITS = {"i1": 8, "index": 64}
+_INDEX_BITS = 64
 
 
 def read_loops(op: ir.Operation, takes_open: bool = False) -> Loops | None:
@@ -46,5 +44,4 @@ def read_loops(op: ir.Operation, takes_open: bool = False) -> Loops | None:
 
 def width_of(type_: ir.Type) -> int:
     """Of a number of a type, as memory holds it."""
-    text = str(type_)
-    return _BITS.get(text) or int(re.sub(r"\D", "", text.replace("bf", "")) or 64)
+    return max(8, type_.width) if isinstance(type_, ir.IntegerType | ir.FloatType) else _INDEX_BITS

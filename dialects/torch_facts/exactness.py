@@ -68,4 +68,4 @@ def _results(op: ir.Operation) -> list[ShapedInfo]:
 
 
 def _is_inexact(info: ShapedInfo) -> bool:
-    return info.dtype.startswith(("float", "bfloat", "complex"))
+    return info.is_floating_point or info.is_complex

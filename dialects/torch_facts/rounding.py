@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy
+
 
 @dataclass(frozen=True)
 class _Format:
@@ -31,9 +33,8 @@ def rounded(number: float, dtype: str) -> float:
 
 def wrapped(number: int, dtype: str) -> int:
     """The last bits of a whole number, as many as the integer type `dtype` has."""
-    bits = int(dtype.partition("int")[2])
-    least = 0 if dtype.startswith("u") else -(1 << bits - 1)
-    return (number - least) % (1 << bits) + least
+    info = numpy.iinfo(dtype)
+    return (number - int(info.min)) % (1 << info.bits) + int(info.min)
 
 
 def _nearest(number: float, format_: _Format) -> float:

@@ -7,15 +7,16 @@ another operand.
 """
 
 from torch_mlir import ir
+from torch_mlir.dialects import func
 
+from dovetail.dialects.reading import body
 from dovetail.dialects.torch_facts.ops import aten_name, row
 from dovetail.dialects.torch_facts.types import tensor_info
 
 
-def telling_op(region: ir.OpView) -> str:
+def telling_op(region: func.FuncOp) -> str:
     """The first op of `region` that can tell, by its ATen name; "" if none can."""
-    ops = (view.operation for view in region.operation.regions[0].blocks[0].operations)
-    return next((aten_name(op) or "" for op in ops if can_tell(op)), "")
+    return next((aten_name(op) or "" for op in body(region) if can_tell(op)), "")
 
 
 def can_tell(op: ir.Operation) -> bool:

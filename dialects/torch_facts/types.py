@@ -63,6 +63,11 @@ class ShapedInfo:
         return self.dtype.startswith(("float", "bfloat"))
 
     @property
+    def is_integer(self) -> bool:
+        """Whether its elements are whole numbers, truth values apart."""
+        return self.dtype.startswith(("int", "uint"))
+
+    @property
     def is_complex(self) -> bool:
         return self.dtype.startswith("complex")
 
@@ -211,6 +216,11 @@ def is_number(type_: ir.Type) -> bool:
 def torch_type(name: str, context: ir.Context | None = None) -> ir.Type:
     """The type `!torch.<name>` that no tensor has: "none", "int", "list<vtensor>"."""
     return ir.Type.parse(f"!torch.{name}", context)
+
+
+def tensor_type(sizes: Iterable[OpenSize], dtype: str, context: ir.Context | None = None) -> ir.Type:
+    """The type of values of these sizes and of element type `dtype`, PyTorch's name for it."""
+    return torch_type(f"{_VALUE}<[{print_sizes(sizes)}],{_ELEMENTS[dtype]}>", context)
 
 
 def memory_type(type_: ir.Type) -> ir.Type:

@@ -138,7 +138,7 @@ def _element(value: float | None, dtype: str) -> numpy.ndarray | None:
     """The number as an array of `dtype`; None if it does not fit."""
     if value is None or not dtype:
         return None
-    if dtype.startswith("float"):
+    if numpy.dtype(dtype).kind == "f":
         array = numpy.asarray(value).astype(dtype)
         return None if numpy.isinf(array) and not isinf(value) else array
     limits = (0, 1) if dtype == "bool" else (numpy.iinfo(dtype).min, numpy.iinfo(dtype).max)

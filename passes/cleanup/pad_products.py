@@ -12,7 +12,14 @@ from dovetail.dialects.recompute import SAVED_POLICIES, recompute_policy
 from dovetail.dialects.torch_facts.expected import expected_bytes
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.sizes import static
-from dovetail.dialects.torch_facts.types import is_open, is_tensor, require_tensor_info, torch_type, with_shape
+from dovetail.dialects.torch_facts.types import (
+    is_open,
+    is_tensor,
+    require_tensor_info,
+    tensor_type,
+    torch_type,
+    with_shape,
+)
 from dovetail.passes.base import Pass
 from dovetail.passes.cleanup.fold_indices import counted
 from dovetail.passes.placement.cost_model import CostModel, costs_of
@@ -172,7 +179,7 @@ class _Padding:
         sizes = shape(wide)
         # Of 32 bits, since a kernel's vectors are of as many numbers as its widest ones allow.
         index = counting(sizes[dim], "int32", self.device)
-        inside = create("torch.aten.lt.Scalar", [index, constant(count)], torch_type(f"vtensor<[{sizes[dim]}],i1>"))
+        inside = create("torch.aten.lt.Scalar", [index, constant(count)], tensor_type([sizes[dim]], "bool"))
         if dim != -1:
             across = (sizes[dim], *(1 for _ in sizes[dim + 1 :]))
             inside = create("torch.aten.view", [inside, integer_list(across)], with_shape(inside.type, across))

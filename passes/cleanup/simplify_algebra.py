@@ -90,7 +90,7 @@ def _reduction(op: ir.Operation) -> ir.Value | None:
     before, after = tensor_info(source.type), tensor_info(result.type)
     if before is None or after is None or before.numel != after.numel or before.dtype != after.dtype:
         return None
-    if op.name == "torch.aten.sum.dim_IntList" and not before.dtype.startswith(("int", "uint")):
+    if op.name == "torch.aten.sum.dim_IntList" and not before.is_integer:
         return None
     if source.type == result.type:
         return source

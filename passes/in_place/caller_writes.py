@@ -24,7 +24,7 @@ class CallerWrites:
         ops = module.ops(module.call)
         self.entered = arguments(module.forward)
         self.returned = list(module.ops(module.forward)[-1].operands)
-        self.numbers = {argument: number for number, argument in enumerate(self.caller.body.blocks[0].arguments)}
+        self.numbers = {argument: number for number, argument in enumerate(arguments(self.caller))}
         self.refs = {argument for argument in self.numbers if isinstance(argument.type, RefType)}
         changing = (op.opview for op in of_class(ops, WriteOp, SetMetadataOp))
         self.changes = Counter(memory_root(view.ref) for view in changing)

@@ -9,7 +9,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.dovetail import AllocOp, OwnOp, RefType, WriteOp
 from dovetail.dialects.known_strides import lies_in_rows
 from dovetail.dialects.memory.roots import may_show_old, memory_root
-from dovetail.dialects.reading import Module, Role, made_by, of_class, producer, role, users
+from dovetail.dialects.reading import Module, Role, arguments, made_by, of_class, producer, role, users
 from dovetail.dialects.recompute import is_pinned
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.types import tensor_info
@@ -77,7 +77,7 @@ class Candidates:
             owns = users(*loads[0].results)
             if [op.name for op in owns] == [OwnOp.OPERATION_NAME] and lies_in_rows(owns[0].results[0]):
                 region = self.module.callee(call)
-                value = users(region.body.blocks[0].arguments[index])[0].operands[0]
+                value = users(arguments(region)[index])[0].operands[0]
                 if tensor_info(value.type) is not None:
                     found.append(Update(None, memory, owns[0], call, region, index, value, loads[0].results[0]))
         return found
@@ -91,7 +91,7 @@ class Candidates:
         region = None if call is None else self.module.callee(call)
         if call is None or region is None or role(region) is not Role.REGION:
             return "its new value is not computed by a region"
-        inside = region.body.blocks[0].arguments[index]
+        inside = arguments(region)[index]
         stored = users(inside)[0].operands[0]
         computed = producer(stored)
         if computed is not None and is_pinned(computed):

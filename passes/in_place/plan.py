@@ -172,15 +172,15 @@ class Attempt:
 def _refusal(update: Update, cone: Cone, is_needed: bool) -> str:
     if not cone.ops:
         return "its new value is not computed element by element"
-    count, dtype = len(cone.starts) + len(cone.updated), require_shaped_info(update.value.type).dtype
+    count, info = len(cone.starts) + len(cone.updated), require_shaped_info(update.value.type)
     if count > MAX_READ:
         return f"its new value depends on {count} tensors, more than the {MAX_READ} known to be read in one loop"
     for value in cone.starts:
         shares = not producer(value) and update.argument in may_show_old(passed(update.call, value))
         if shares and not is_own(update, value):
             return "its old value is read through a view"
-        if is_own(update, value) and dtype.startswith(("int", "uint")):
-            return f"IREE can't compile a region that reads and writes one memory of type {dtype}"
+        if is_own(update, value) and info.is_integer:
+            return f"IREE can't compile a region that reads and writes one memory of type {info.dtype}"
     if count > MAX_READ_TWICE and is_needed:
         return "its new value is needed elsewhere too, and a copy is cheaper than computing it twice"
     return ""

@@ -8,7 +8,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.cloning import ancestors
 from dovetail.dialects.memory.contents import load
-from dovetail.dialects.reading import body, producer, symbol
+from dovetail.dialects.reading import arguments, body, producer, symbol
 from dovetail.dialects.region_builder import RegionBuilder, new_memory
 from dovetail.dialects.symbols import state_sizes
 from dovetail.dialects.torch_facts.names import STORE
@@ -40,7 +40,7 @@ def build_rest(source: SourceRegion, end: ir.Operation) -> dict[ir.Value, ir.Val
     host knows the old region's values as, where it knows them.
     """
     region, call = source.region, source.call
-    known = dict(zip(region.body.blocks[0].arguments, call.operands, strict=True))
+    known = dict(zip(arguments(region), call.operands, strict=True))
     written = (tuple(op.operands) for op in body(region) if op.name == STORE)
     stores = [each for each in written if ir.BlockArgument(each[1]).arg_number not in source.taken]
     held = {value: known[memory] for value, memory in stores}
@@ -73,7 +73,7 @@ def _needed(
     computing = ancestors(op for value in wanted if (op := producer(value)))
     ops = [op for op in body(region) if op in computing and not is_constant(op)]
     used = {*wanted, *(memory for _, memory in stores), *(value for op in ops for value in op.operands)}
-    return ops, [argument for argument in region.body.blocks[0].arguments if argument in used]
+    return ops, [argument for argument in arguments(region) if argument in used]
 
 
 @dataclass(frozen=True)

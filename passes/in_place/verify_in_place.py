@@ -13,7 +13,7 @@ from dovetail.dialects.handed_on import stores_after
 from dovetail.dialects.known_strides import lies_in_rows
 from dovetail.dialects.memory.roots import may_show_old
 from dovetail.dialects.reachable import reachable
-from dovetail.dialects.reading import Module, Role, body, made_by, of_class, producer, referred, role, users
+from dovetail.dialects.reading import Module, Role, arguments, body, made_by, of_class, producer, referred, role, users
 from dovetail.dialects.symbols import known_sizes
 from dovetail.dialects.torch_facts.names import LOAD, STORE
 from dovetail.dialects.torch_facts.ops import is_constant
@@ -88,7 +88,7 @@ class _Destinations:
             if self.position[last] >= self.position[call]:
                 yield last, "uses an argument's old value when or after it is updated in place"
             region = self.functions[name]
-            inside = region.body.blocks[0].arguments[self.operands[call].index(memory)]
+            inside = arguments(region)[self.operands[call].index(memory)]
             yield from broken_update(region, inside, op.opview.proof_name)
 
 

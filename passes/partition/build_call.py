@@ -30,7 +30,7 @@ from dovetail.dialects.dovetail import (
     WriteOp,
 )
 from dovetail.dialects.dovetail.build import i64
-from dovetail.dialects.reading import Role, copy_attributes, set_role
+from dovetail.dialects.reading import Role, arguments, copy_attributes, set_role
 from dovetail.passes.partition.halves import Halves
 from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.partition.saved_memory import SavedMemory
@@ -74,7 +74,7 @@ def build_call(graph: JointGraph, halves: Halves, memory: SavedMemory, owned: Se
     with ir.InsertionPoint(call.body.blocks[0]):
         graph.clone(graph.of(func.CallOp), values)
         detached = _detached(graph, memory) if trained else set()
-        given = enumerate(call.body.blocks[0].arguments)
+        given = enumerate(arguments(call))
         passed = [DetachOp(each, each.type).detached if number in detached else each for number, each in given]
         results = func.CallOp(list(owned), "apply" if trained else "forward", passed).results
         made = [graph.nodes[index].results[0] for index in graph.of(OwnOp)] + halves.written

@@ -12,7 +12,7 @@ from dovetail.dialects.calls import is_extern
 from dovetail.dialects.cloning import clone
 from dovetail.dialects.memory.roots import is_view, shows_operand
 from dovetail.dialects.reachable import reachable
-from dovetail.dialects.reading import drop_attributes
+from dovetail.dialects.reading import arguments, body, drop_attributes
 from dovetail.dialects.recompute import RECOMPUTED_POLICIES, SAVED_POLICIES, is_pinned, recompute_policy
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.passes.partition.min_cut import Graph, OpNode
@@ -49,11 +49,11 @@ class JointGraph(Graph[JointNode]):
 
     def __init__(self, joint: func.FuncOp):
         self.joint = joint
-        self.arguments = list(joint.body.blocks[0].arguments)
+        self.arguments = arguments(joint)
         self.values: list[ir.Value] = list(self.arguments)
         self.producers: list[int | None] = [None] * len(self.arguments)  # the node that computes a value, by number
         self.numbers = {value: number for number, value in enumerate(self.values)}
-        self.nodes = [self._node(index, view) for index, view in enumerate(joint.body.blocks[0].operations)]
+        self.nodes = [self._node(index, op) for index, op in enumerate(body(joint))]
         self._by_class: defaultdict[type, list[int]] = defaultdict(list)
         for index, node in enumerate(self.nodes):
             self._by_class[type(node.view)].append(index)
@@ -63,8 +63,7 @@ class JointGraph(Graph[JointNode]):
             for result in node.results if shows_operand(node.op) else ():
                 self.roots[result] = self.roots[node.operands[0]]
 
-    def _node(self, index: int, view: ir.OpView) -> JointNode:
-        op = view.operation
+    def _node(self, index: int, op: ir.Operation) -> JointNode:
         operands = tuple(self.numbers[value] for value in op.operands)
         first = len(self.values)
         for value in op.results:
@@ -73,7 +72,7 @@ class JointGraph(Graph[JointNode]):
             self.producers.append(index)
         results = tuple(range(first, len(self.values)))
         policy, once = recompute_policy(op), is_pinned(op)
-        return JointNode(op, operands, results, view, kind(op), policy, is_view(op), is_extern(op), once)
+        return JointNode(op, operands, results, op.opview, kind(op), policy, is_view(op), is_extern(op), once)
 
     def of(self, *classes: type) -> list[int]:
         """The nodes whose ops are of one of `classes`, in order."""

@@ -10,7 +10,7 @@ from dovetail.dialects.attributes import IN_BACKWARD, SIZES
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.cloning import set_signature
 from dovetail.dialects.control_flow import COND, PARTS, called_subgraphs, control_flow_name
-from dovetail.dialects.reading import Module, body, is_used, referred, terminator
+from dovetail.dialects.reading import Module, arguments, body, is_used, referred, terminator
 from dovetail.dialects.torch_facts.types import require_shaped_info
 from dovetail.passes.base import Pass
 from dovetail.passes.partition.branch_repeats import Pair, worth_saving
@@ -65,8 +65,8 @@ def _share(forward: ir.Operation, backward: ir.Operation, found: dict[str, func.
 
 def _pairs(forward: ir.Operation, backward: ir.Operation, part: str, found: dict[str, func.FuncOp]) -> list[Pair]:
     first, second = (found[referred(op.opview, part)] for op in (forward, backward))
-    given = dict(zip(list(forward.operands)[1:], first.body.blocks[0].arguments, strict=True))
-    taken = zip(list(backward.operands)[1:], second.body.blocks[0].arguments, strict=True)
+    given = dict(zip(list(forward.operands)[1:], arguments(first), strict=True))
+    taken = zip(list(backward.operands)[1:], arguments(second), strict=True)
     return worth_saving(first, second, {argument: given[value] for value, argument in taken if value in given})
 
 

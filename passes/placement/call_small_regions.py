@@ -10,7 +10,18 @@ from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import OwnOp, WriteOp
 from dovetail.dialects.memory.roots import is_view, memory_root
 from dovetail.dialects.reachable import reachable
-from dovetail.dialects.reading import Module, Role, body, made_by, of_class, operand_ops, producer, returned, users
+from dovetail.dialects.reading import (
+    Module,
+    Role,
+    arguments,
+    body,
+    made_by,
+    of_class,
+    operand_ops,
+    producer,
+    returned,
+    users,
+)
 from dovetail.dialects.target import DEFAULT, device_type
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, is_constant, kind, row
 from dovetail.passes.base import Pass
@@ -79,7 +90,7 @@ def _beside_library_call(call: ir.Operation) -> bool:
 
 def _inline(call: ir.Operation, region: func.FuncOp, reason: str) -> None:
     *ops, terminator = body(region)
-    values = dict(zip(region.body.blocks[0].arguments, call.operands, strict=True))
+    values = dict(zip(arguments(region), call.operands, strict=True))
     with ir.InsertionPoint(call):
         for op in ops:
             with op.location:

@@ -6,7 +6,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import LEVEL, PLACEMENT, PLACEMENT_REASON, ROLE, SIZES
 from dovetail.dialects.cloning import FROM_PYTHON, clone, constant_none
 from dovetail.dialects.dovetail import CopyOp
-from dovetail.dialects.reading import COMPUTING, Module, Role, copy_attributes, drop_attributes, role
+from dovetail.dialects.reading import COMPUTING, Module, Role, arguments, copy_attributes, drop_attributes, role
 from dovetail.dialects.region_builder import RegionBuilder
 from dovetail.dialects.symbols import sizes_map, sizes_of
 from dovetail.dialects.torch_facts.ops import aten_name
@@ -53,7 +53,7 @@ class _Outliner:
         copy_attributes(self.function, host, "arg_attrs", "res_attrs", "sym_visibility", ROLE)
         with self.function.location:
             entry = host.add_entry_block()
-        self.values = dict(zip(self.function.body.blocks[0].arguments, entry.arguments, strict=True))
+        self.values = dict(zip(arguments(self.function), entry.arguments, strict=True))
         with ir.InsertionPoint(entry):
             for op, placement in zip(self.graph.ops, self.graph.placement, strict=True):
                 if placement == "read":

@@ -6,7 +6,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.reachable import reachable
-from dovetail.dialects.reading import Module, Role, is_used
+from dovetail.dialects.reading import Module, Role, arguments, is_used
 from dovetail.dialects.symbols import is_open_op
 from dovetail.dialects.torch_facts.exactness import deciding_operands
 from dovetail.dialects.torch_facts.expected import expected_bytes
@@ -57,7 +57,7 @@ class _Repeater(Graph[OpNode]):
         self.costs = costs
         self.graph = graph = PlacedGraph.of(function_op)
         self.levels = region_levels(graph, is_backward=True)
-        results = [*graph.results, *([argument] for argument in function_op.body.blocks[0].arguments)]
+        results = [*graph.results, *([argument] for argument in arguments(function_op))]
         values = [value for each in results for value in each]
         self.producers = [index for index, made in enumerate(results) for _ in made]
         numbers = {value: number for number, value in enumerate(values)}

@@ -8,7 +8,7 @@ from dovetail.dialects.dovetail import DestinationOp, WriteOp
 from dovetail.dialects.dovetail.ops.copy import copy
 from dovetail.dialects.dovetail.ops.read import read
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import Module, body, made_by, users
+from dovetail.dialects.reading import Module, arguments, body, made_by, users
 from dovetail.dialects.torch_facts.names import LOAD, STORE
 from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.passes.base import Pass, named_regions
@@ -56,8 +56,7 @@ def _give_up_proofs(module: ir.Module, reason: str) -> None:
 
 
 def _inline(call: func.CallOp, region: func.FuncOp, reason: str, is_fallback: bool) -> None:
-    arguments = list(region.body.blocks[0].arguments)
-    values: dict[ir.Value, ir.Value] = dict(zip(arguments, call.operands, strict=True))
+    values: dict[ir.Value, ir.Value] = dict(zip(arguments(region), call.operands, strict=True))
     taken = set(map(memory_root, call.operands))
     with ir.InsertionPoint(call):
         for op in body(region)[:-1]:

@@ -5,7 +5,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.cloning import ancestors
 from dovetail.dialects.reachable import reachable
-from dovetail.dialects.reading import Module, body, operand_ops, producer, users
+from dovetail.dialects.reading import Module, arguments, body, operand_ops, producer, users
 from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.names import STORE
 from dovetail.dialects.torch_facts.ops import Kind, kind
@@ -90,8 +90,7 @@ def _pieces(region: func.FuncOp, reduction_depth: int, results: int, is_gpu: boo
         depths = _reduction_depths(ops)
         if max(depths.values()) > reduction_depth:
             return divided(ops, {op for op in ops if is_work(op) and depths[op] <= reduction_depth})
-    arguments = region.body.blocks[0].arguments
-    infos = {argument: tensor_info(argument.type) for argument in arguments}
+    infos = {argument: tensor_info(argument.type) for argument in arguments(region)}
     scalars = {argument for argument, info in infos.items() if info is not None and info.shape == ()}
     stores = [op for op in ops if op.name == STORE and op.operands[1] in scalars]
     if len(scalars) > MOST_BINDINGS and stores:

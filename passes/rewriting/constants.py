@@ -10,7 +10,13 @@ from dovetail.dialects.reading import made_by
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.numbers import number
 from dovetail.dialects.torch_facts.scalar_types import SCALAR_TYPES
-from dovetail.dialects.torch_facts.types import require_shaped_info, require_tensor_info, torch_type, with_dtype
+from dovetail.dialects.torch_facts.types import (
+    require_shaped_info,
+    require_tensor_info,
+    tensor_type,
+    torch_type,
+    with_dtype,
+)
 from dovetail.passes.rewriting.rules import create
 
 ARANGE = "torch.aten.arange.start_step"
@@ -77,10 +83,9 @@ def full(
 
 
 def counting(size: int, dtype: str, device: str) -> ir.Value:
-    """Builds the tensor of the numbers 0 to `size` - 1, of element type `dtype`, int32 or int64, on `device`."""
-    type_ = torch_type(f"vtensor<[{size}],s{dtype.replace('int', 'i')}>")
+    """Builds the tensor of the numbers 0 to `size` - 1, of element type `dtype` on `device`."""
     operands = [constant(0), constant(size), constant(1), dtype_number(dtype), constant_none(), named(device)]
-    return create(ARANGE, [*operands, constant(False)], type_)
+    return create(ARANGE, [*operands, constant(False)], tensor_type([size], dtype))
 
 
 def named(device: str) -> ir.Value:

@@ -14,13 +14,21 @@ HOME = "dialects/torch_facts/types.py"
 PACKAGES = [folder for folder in FOLDERS if folder != "tools"]
 
 
+SPELT = ("!torch.", "vtensor<[", "tensor<[")
+"""What a type's text starts with, also behind `!torch.`."""
+CUTS = ("partition", "removeprefix", "replace", "split", "startswith")
+"""What takes the name of an element type apart."""
+
+
 def spelt_types(source: str) -> Iterator[int]:
     """Yields the lines of the program `source` where a torch type is spelt, or a type's text is taken apart."""
     tree = ast.parse(source)
     sentences = docstrings(tree)
     for node in ast.walk(tree):
         match node:
-            case ast.Constant(value=str(text)) if text.startswith("!torch.") and node not in sentences:
+            case ast.Constant(value=str(text)) if text.startswith(SPELT) and node not in sentences:
+                yield node.lineno
+            case ast.Attribute(value=ast.Name(id="dtype") | ast.Attribute(attr="dtype"), attr=name) if name in CUTS:
                 yield node.lineno
             case ast.Compare(left=ast.Constant(value=str()), comparators=[searched]) if is_text_of_type(searched):
                 yield node.lineno
@@ -52,6 +60,9 @@ def test_types_are_read_and_built_in_one_file(repository: Path) -> None:
     [
         ("ir.Type.parse('!torch.none')", True),
         ("ir.Type.parse(f'!torch.vtensor<[{size}],f32>')", True),
+        ("torch_type(f'vtensor<[{size}],si64>')", True),
+        ("info.dtype.startswith('int')", True),
+        ("dtype.replace('int', 'i')", True),
         ("str(value.type).startswith(prefix)", True),
         ("'vtensor' in str(type_)", True),
         ("raise fail(f\"expects '!torch.vtensor', got '{type_}'\")", False),
