@@ -13,8 +13,8 @@ from dovetail.dialects.torch_facts.flops import Flops
 from dovetail.dialects.torch_facts.strides import StridesRule
 
 DOUBLES = ("float64",)
-HALVES = ("float16", "bfloat16")
-FLOATS = (*HALVES, "float32", "float64")
+HALF_PRECISION = ("float16", "bfloat16")
+FLOATS = (*HALF_PRECISION, "float32", "float64")
 INTEGERS = ("bool", "int8", "int16", "int32", "int64", "uint8")
 
 

@@ -6,7 +6,7 @@ import torch
 
 from dovetail.dialects.torch_facts.kernel_layouts import KERNELS
 from dovetail.dialects.torch_facts.rounding import rounded
-from dovetail.frontend.decompose.precision import HALVES
+from dovetail.frontend.decompose.precision import HALF_PRECISION
 
 aten = torch.ops.aten
 
@@ -90,12 +90,12 @@ def _unrounded(value: torch.Tensor) -> torch.Tensor:
 
     The operators that compare, such as `>`, round the number to half precision first.
     """
-    return value.to(torch.float32) if value.dtype in HALVES else value
+    return value.to(torch.float32) if value.dtype in HALF_PRECISION else value
 
 
 def _as_held(value: torch.Tensor, number: float) -> float:
     """`number` as eager's kernel compares `value` with it and takes it away: on GPUs rounded to half precision."""
-    is_rounded = value.dtype in HALVES and _is_for_gpu(value)
+    is_rounded = value.dtype in HALF_PRECISION and _is_for_gpu(value)
     return rounded(number, str(value.dtype).removeprefix("torch.")) if is_rounded else number
 
 

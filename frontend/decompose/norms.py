@@ -6,7 +6,7 @@ import torch
 from torch._decomp import get_decompositions
 
 from dovetail.dialects.torch_facts.empty import is_empty
-from dovetail.frontend.decompose.precision import HALVES
+from dovetail.frontend.decompose.precision import HALF_PRECISION
 from dovetail.frontend.decompose.sums import counted
 from dovetail.frontend.dynamo.open_sizes import expected
 
@@ -75,7 +75,7 @@ def layer_norm_backward(
     """
     if _is_for_kernels(value, *given):
         return NotImplemented
-    if reciprocal.dtype in HALVES:
+    if reciprocal.dtype in HALF_PRECISION:
         mean, reciprocal = mean.to(torch.float32), reciprocal.to(torch.float32)
     return _by_pytorch[_native_layer_norm_backward](gradient, value, normalized_shape, mean, reciprocal, *given)
 

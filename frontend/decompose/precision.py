@@ -8,7 +8,7 @@ from torch._decomp import get_decompositions
 from dovetail.dialects.torch_facts.empty import is_empty
 
 _FULL = (torch.float32, torch.float64)
-HALVES = (torch.float16, torch.bfloat16)
+HALF_PRECISION = (torch.float16, torch.bfloat16)
 
 
 def in_full_precision(table: dict[torch._ops.OpOverload, Callable]) -> dict[torch._ops.OpOverload, Callable]:
@@ -37,7 +37,7 @@ def _in_any_precision(overload: torch._ops.OpOverload, ours: Callable) -> Callab
 
     def decomposed(*given):
         dtype = _dtype(given)
-        if dtype in HALVES:
+        if dtype in HALF_PRECISION:
             wide = (value.to(torch.float32) if isinstance(value, torch.Tensor) else value for value in given)
             return ours(*wide).to(dtype)
         return ours(*given) if dtype in _FULL else by_pytorch(*given)

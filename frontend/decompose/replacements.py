@@ -17,7 +17,7 @@ from dovetail.frontend.decompose.extrema import EXTREMA
 from dovetail.frontend.decompose.gradients import GRADIENTS
 from dovetail.frontend.decompose.loss_gradients import LOSS_GRADIENTS
 from dovetail.frontend.decompose.mixed_types import MIXED_TYPES
-from dovetail.frontend.decompose.precision import HALVES
+from dovetail.frontend.decompose.precision import HALF_PRECISION
 from dovetail.frontend.decompose.sums import SUMS
 from dovetail.frontend.decompose.variance import VARIANCES
 
@@ -110,7 +110,7 @@ def _between(before: torch.dtype, after: torch.dtype | None) -> torch.dtype | No
     """
     if after in _NARROW and before.is_floating_point:
         return torch.int64 if (before, after) == (torch.float64, torch.uint8) else torch.int32
-    return torch.float32 if after in HALVES and not before.is_floating_point and not before.is_complex else None
+    return torch.float32 if after in HALF_PRECISION and not before.is_floating_point and not before.is_complex else None
 
 
 def _compared(comparison: torch._ops.OpOverload) -> Callable:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 
 from dovetail.dialects.torch_facts.empty import is_empty
-from dovetail.frontend.decompose.precision import HALVES
+from dovetail.frontend.decompose.precision import HALF_PRECISION
 
 aten = torch.ops.aten
 
@@ -28,9 +28,9 @@ def _wide(reduction: torch._ops.OpOverload) -> Callable:
 
     def reduce(value: torch.Tensor, *args, dtype: torch.dtype | None = None, **kwargs) -> torch.Tensor:
         result = value.dtype if dtype is None else dtype
-        if result in HALVES:
+        if result in HALF_PRECISION:
             return reduction(value.to(result).to(torch.float32), *args, **kwargs).to(result)
-        return reduction(value.to(result), *args, **kwargs) if value.dtype in HALVES else NotImplemented
+        return reduction(value.to(result), *args, **kwargs) if value.dtype in HALF_PRECISION else NotImplemented
 
     return reduce
 
@@ -54,7 +54,7 @@ def _vector_norm(
         return size if keepdim else size.squeeze(dims)
     if ord not in (1, 2):
         return _wide(aten.linalg_vector_norm.default)(value, ord, dim, keepdim, dtype=dtype)
-    wide = value.to(torch.float32 if result in HALVES else result)
+    wide = value.to(torch.float32 if result in HALF_PRECISION else result)
     total = (wide * wide if ord == 2 else wide.abs()).sum(dims, keepdim)
     return (total.sqrt() if ord == 2 else total).to(result)
 

@@ -7,7 +7,7 @@ import torch
 from torch._decomp import get_decompositions
 
 from dovetail.dialects.torch_facts.empty import is_empty
-from dovetail.frontend.decompose.precision import HALVES
+from dovetail.frontend.decompose.precision import HALF_PRECISION
 from dovetail.frontend.decompose.sums import counted, divisor
 
 aten = torch.ops.aten
@@ -96,7 +96,7 @@ def _batch_norm(
     """
     running = () if mean is None or variance is None else (mean, variance)
     on_gpu = value.device.type == "cuda"
-    wide = value.to(torch.float32) if on_gpu and value.dtype in HALVES else value
+    wide = value.to(torch.float32) if on_gpu and value.dtype in HALF_PRECISION else value
     given = (wide, *running, *(each for each in (weight, bias) if each is not None))
     if not training or is_empty(value) or any(each.dtype is not torch.float32 for each in given):
         if not running:

@@ -12,7 +12,7 @@ from torch_mlir import ir
 from dovetail.dialects.attributes import SIZES
 from dovetail.dialects.cloning import constant_none
 from dovetail.dialects.reading import copy_attributes, made_by, producer
-from dovetail.dialects.torch_facts.row import HALVES
+from dovetail.dialects.torch_facts.row import HALF_PRECISION
 from dovetail.dialects.torch_facts.types import require_shaped_info, require_tensor_info, with_dtype, with_shape
 from dovetail.passes.placement.slow_reductions import MOST_BY_FEW
 from dovetail.passes.regions.gpu_shares import (
@@ -60,11 +60,11 @@ def sum_of_few(op: ir.Operation, decided: Callable[[], Container[ir.Operation]])
     if info.numel <= MOST_BY_FEW or not few_form(dims, count, inner) or column_form(count, inner) or op in decided():
         return None
     parts = [Slice(value, dims[0], number, 1, 1).build() for number in range(count)]
-    first, *others = [cast(each, "float32") for each in parts] if info.dtype in HALVES else parts
+    first, *others = [cast(each, "float32") for each in parts] if info.dtype in HALF_PRECISION else parts
     total = create("torch.aten.add.Scalar", [first, constant(0.0), constant(1)], first.type)
     for each in others:
         total = create("torch.aten.add.Tensor", [total, each, constant(1)], total.type)
-    return with_sizes(cast(total, info.dtype) if info.dtype in HALVES else total, result.shape)
+    return with_sizes(cast(total, info.dtype) if info.dtype in HALF_PRECISION else total, result.shape)
 
 
 def mean_in_single(op: ir.Operation) -> ir.Value | None:

@@ -4,7 +4,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.torch_facts.numbers import number
 from dovetail.dialects.torch_facts.rounding import rounded
-from dovetail.dialects.torch_facts.row import HALVES
+from dovetail.dialects.torch_facts.row import HALF_PRECISION
 from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info, with_dtype
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import cast, constant
@@ -56,7 +56,7 @@ def _with_factor(op: ir.Operation) -> ir.Value | None:
 def _half(op: ir.Operation) -> str:
     """The element type of the op's result if it is one of half precision, else ""."""
     dtype = require_shaped_info(op.results[0].type).dtype
-    return dtype if dtype in HALVES else ""
+    return dtype if dtype in HALF_PRECISION else ""
 
 
 def _rounded(term: ir.Value, dtype: str) -> ir.Value:

@@ -6,7 +6,7 @@ from functools import partial
 from dovetail.dialects.torch_facts.row import (
     DOUBLES,
     FLOATS,
-    HALVES,
+    HALF_PRECISION,
     INTEGERS,
     Counts,
     DecidedBy,
@@ -26,14 +26,14 @@ _CRASHES = Refused("crashes the compiler", ("int8",), overloads=("Scalar",))
 _DROPS_NAN = Refused("drops NaN", FLOATS)
 _FAILS = Refused("does not compile")
 _FOLDED = Refused("of constants it is folded to a wrong one", FLOATS, decided_by=DecidedBy.FIRST, of_constants=True)
-_FOLDED_HALVES = replace(_FOLDED, dtypes=HALVES, overloads=("Scalar",))
+_FOLDED_HALF_PRECISION = replace(_FOLDED, dtypes=HALF_PRECISION, overloads=("Scalar",))
 _INEXACT = Refused("off by thirty times eager's error", FLOATS)
 _NARROW_SIXTH = Refused("eager's sixth is a float32 number in float64 too", DOUBLES)
 _NO_BROADCAST = Refused("does not compile for operands of different sizes")
 _NO_DOUBLES = Refused("float64 version does not link", DOUBLES)
 _NO_TRUTH = Refused("truth values do not compile, or compare as -1", ("bool",))
 _OVERFLOWS = Refused("wrong where an intermediate result overflows")
-_OVERFLOWS_HALVES = Refused("overflows: it computes in float16", ("float16",), overloads=("decimals",))
+_OVERFLOWS_HALF_PRECISION = Refused("overflows: it computes in float16", ("float16",), overloads=("decimals",))
 _ROUNDS_QUOTIENTS = Refused("rounds the quotient before it takes the floor")
 _SHIFTS_TOO_FAR = Refused("wrong for shifts by the width or more")
 _SHORT_RANGE = Refused("wrong for large arguments: its range reduction is too short", DOUBLES)
@@ -95,7 +95,7 @@ POINTWISE = (
             replace(_FOLDED, dtypes=INTEGERS, overloads=("Scalar",)),
         ),
     ),
-    _keeping("round", decides_by=(0,), refused=(_OVERFLOWS_HALVES,)),
+    _keeping("round", decides_by=(0,), refused=(_OVERFLOWS_HALF_PRECISION,)),
     pointwise("rsub", adds=True, rounding=Rounding.ONCE, refused=(_CRASHES,)),
     _stepping("sign", refused=(_FOLDED,)),
     _telling("signbit", refused=(_FAILS,)),
@@ -116,8 +116,8 @@ POINTWISE = (
     *alike(_stepping, "ceil floor heaviside sgn threshold"),
     *alike(_telling, "digamma hypot lgamma log logit reciprocal rsqrt sqrt"),
     *alike(partial(_telling, decides_by=()), "isfinite isinf isnan"),
-    *alike(partial(_telling, is_commutative=True, refused=(_FOLDED_HALVES,)), "eq ne"),
-    *alike(partial(_telling, refused=(_COMPARES_TRUTH, _FOLDED_HALVES)), "ge gt le lt"),
+    *alike(partial(_telling, is_commutative=True, refused=(_FOLDED_HALF_PRECISION,)), "eq ne"),
+    *alike(partial(_telling, refused=(_COMPARES_TRUTH, _FOLDED_HALF_PRECISION)), "ge gt le lt"),
     *alike(partial(_telling, is_commutative=True), "logical_and logical_or logical_xor"),
     *alike(partial(_rounding, layout=Layout.TOGETHER), "div.Tensor_mode floor_divide"),
     *alike(partial(pointwise, is_commutative=True, knows_uint8=True), "bitwise_and bitwise_or bitwise_xor"),

@@ -4,7 +4,7 @@ from functools import partial
 
 from dovetail.dialects.torch_facts.row import (
     FLOATS,
-    HALVES,
+    HALF_PRECISION,
     INTEGERS,
     Counts,
     Layout,
@@ -17,7 +17,7 @@ from dovetail.dialects.torch_facts.row import (
 )
 
 _ADDS_APART = Refused("ATen's kernel reads once what lies apart", devices=("cuda",))
-_ADDS_IN_HALVES = Refused("adds up in half precision, eager in float32", HALVES)
+_ADDS_IN_HALF_PRECISION = Refused("adds up in half precision, eager in float32", HALF_PRECISION)
 _NAN_LOSES = Refused("NaN does not win", FLOATS)
 _NAN_LOSES_ALONG_DIM = Refused("NaN does not win", FLOATS, overloads=("dim",))
 _NEGATIVE = Refused("negative where the correction is larger than the count")
@@ -41,19 +41,19 @@ REDUCTIONS = (
         recompute=Recompute.WORK,
         refused=(Refused("adds up in the element type, eager in a wider one", FLOATS), _ONE_WORKGROUP),
     ),
-    _deciding("linalg_vector_norm", reduces_at=2, refused=(_ADDS_IN_HALVES, _NOT_ON_GPUS)),
+    _deciding("linalg_vector_norm", reduces_at=2, refused=(_ADDS_IN_HALF_PRECISION, _NOT_ON_GPUS)),
     reduction("_log_softmax", traced=Traced.IN_PARTS),
     reduction("_log_softmax_backward_data", reduces_at=2, layout=Layout.ROWS, traced=Traced.IN_PARTS),
     reduction("logsumexp", refused=(_NOT_ON_GPUS,)),
-    reduction("mean", refused=(_ADDS_IN_HALVES,)),
-    reduction("native_group_norm", reduces_at=None, sees_strides=True, refused=(_ADDS_IN_HALVES, _NOT_ON_GPUS)),
+    reduction("mean", refused=(_ADDS_IN_HALF_PRECISION,)),
+    reduction("native_group_norm", reduces_at=None, sees_strides=True, refused=(_ADDS_IN_HALF_PRECISION, _NOT_ON_GPUS)),
     reduction("native_layer_norm", reduces_at=None, refused=(_NOT_ON_GPUS,)),
     _deciding("norm", reduces_at=2, refused=(_NOT_ON_GPUS,)),
-    reduction("prod", refused=(_ADDS_IN_HALVES, _NOT_ON_GPUS)),
+    reduction("prod", refused=(_ADDS_IN_HALF_PRECISION, _NOT_ON_GPUS)),
     reduction("_softmax", traced=Traced.IN_PARTS),
     reduction("_softmax_backward_data", reduces_at=2, traced=Traced.IN_PARTS),
     reduction("std", tells_subnormals=True, refused=(_NOT_ON_GPUS,)),
-    reduction("sum", counts=Counts.ADDED, refused=(_ADDS_IN_HALVES,)),
+    reduction("sum", counts=Counts.ADDED, refused=(_ADDS_IN_HALF_PRECISION,)),
     reduction("var", refused=(_NEGATIVE, _NOT_ON_GPUS)),
     reduction("var_mean", tells_subnormals=True, refused=(_ADDS_APART, _NEGATIVE)),
 )

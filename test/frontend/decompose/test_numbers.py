@@ -14,7 +14,7 @@ from dovetail.errors import EagerWarning
 from dovetail.frontend.decompose.table import decompositions
 
 aten = torch.ops.aten
-HALVES = (torch.float16, torch.bfloat16)
+HALF_PRECISION = (torch.float16, torch.bfloat16)
 # Whole vectors of eager's kernels, whose remainders round otherwise; each number is beside a tenth and a third.
 NEAR = torch.tensor([0.1, -0.1, 1 / 3, -1 / 3, 0.0, -0.0, 3e-8, -3e-8, 2049, 65504, inf, -inf, nan, 1.0, -2.5, 7.0] * 8)
 
@@ -52,14 +52,14 @@ def test_comparison_of_whole_numbers(op, number, dtype):
     assert_like_eager(lambda x: op(x, number), torch.arange(-100, 100).to(dtype))
 
 
-@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("dtype", HALF_PRECISION)
 @pytest.mark.parametrize("number", [0.1, 1 / 3])
 def test_shrinking_in_half_precision(number, dtype):
     """`softshrink(x, 0.1)` of the bfloat16 number next to 0.1 was 0."""
     assert_like_eager(lambda x: functional.softshrink(x, number), NEAR.to(dtype))
 
 
-@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("dtype", HALF_PRECISION)
 @pytest.mark.parametrize("number", [0.1, 1 / 3, 3e-8, 70000.0])
 def test_gradients_at_bounds_in_half_precision(number, dtype):
     """The bound was rounded before it was compared: an element next to it lost its gradient, or gained one."""
@@ -70,7 +70,7 @@ def test_gradients_at_bounds_in_half_precision(number, dtype):
         assert_like_eager(lambda x: functional.threshold(x, number, -number), NEAR.to(dtype))
 
 
-@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("dtype", HALF_PRECISION)
 @pytest.mark.parametrize("number", [0.1, 1 / 3])
 def test_activations_as_on_gpus(number, dtype, monkeypatch):
     """The CPU's bound, which is not rounded, was taken on GPUs, whose kernels round it; NaN had no gradient there."""
@@ -102,7 +102,7 @@ def test_threshold_of_whole_numbers(threshold, fill, dtype):
     assert_like_eager(lambda x: aten.threshold_backward(torch.ones_like(x), x, threshold), value)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, *HALVES])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, *HALF_PRECISION])
 @pytest.mark.parametrize("slope", [inf, -inf, nan, 0.0, 0.1])
 def test_slope_is_of_negative_numbers_alone(slope, dtype):
     """An infinite slope, or alpha, made NaN of positive numbers and zeros."""
@@ -114,7 +114,7 @@ def test_slope_is_of_negative_numbers_alone(slope, dtype):
         assert_like_eager(lambda x: functional.celu(x, slope), signs.relu())
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, *HALVES])
+@pytest.mark.parametrize("dtype", [torch.float32, *HALF_PRECISION])
 def test_pad_by_a_number_that_is_rounded(dtype):
     """IREE rounds no number that is padded with: each such region was split and failed again."""
     pad = partial(functional.pad, pad=[1, 1], value=0.1)

@@ -25,7 +25,7 @@ def info(dtype: str, *shape: int) -> TensorInfo:
 
 
 # In half precision the others are conversions around what single precision has.
-FREQUENT_OF_HALVES = (
+FREQUENT_OF_HALF_PRECISION = (
     "add addcmul amax argmax clamp clone div exp ge gelu masked_fill mean mul pow sigmoid silu sub sum tanh "
     "threshold_backward where _softmax _log_softmax _to_copy"
 ).split()
@@ -35,7 +35,7 @@ def frequent_cases(dtype: torch.dtype) -> list[Case]:
     """Without numbers that a type can't hold, of which test/passes/regions/test_keep_scalars.py has some."""
     return [
         case
-        for case in all_cases(FREQUENT if dtype is torch.float32 else FREQUENT_OF_HALVES)
+        for case in all_cases(FREQUENT if dtype is torch.float32 else FREQUENT_OF_HALF_PRECISION)
         if case.dtype is dtype
         and case.shape == "full"
         and not any(each in HARD_NUMBERS for each in (*case.arguments, *dict(case.keywords).values()))
