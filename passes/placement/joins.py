@@ -5,7 +5,7 @@ from math import prod
 from torch_mlir import ir
 
 from dovetail.dialects.calls import is_extern
-from dovetail.dialects.dovetail import ReadOp
+from dovetail.dialects.memory.roots import memory_path, memory_root
 from dovetail.dialects.reading import is_used, producer, users
 from dovetail.dialects.symbols import elements
 from dovetail.dialects.torch_facts.expected import expected_info
@@ -89,10 +89,10 @@ def is_computed_for_a_join(op: ir.Operation) -> bool:
     """
     if kind(op) is not Kind.POINTWISE or not (_is_joined(op) or _is_scattered(op, 1)):
         return False
-    made = [producer(value) for value in op.operands if shaped_info(value.type) is not None]
-    if not all(map(_is_shown, made)):
+    taken = [value for value in op.operands if shaped_info(value.type) is not None]
+    if not all(map(_is_shown, taken)):
         return False
-    if any(each is not None and is_scattered(each) for each in made):
+    if any(made is not None and is_scattered(made) for made in map(producer, taken)):
         return True
     # It can write its result to where that is joined with others, and this pays.
     name = aten_name(op)
@@ -102,7 +102,9 @@ def is_computed_for_a_join(op: ir.Operation) -> bool:
 def is_a_copied_slice(op: ir.Operation) -> bool:
     """Whether `op` copies a large slice of what the host has; what is whole is copied by blocks of memory."""
     made = producer(op.operands[0])
-    return made is not None and kind(made) is Kind.VIEW and _is_shown(made) and _is_large(op) and not _is_whole(made)
+    if made is None or kind(made) is not Kind.VIEW:
+        return False
+    return _is_shown(op.operands[0]) and _is_large(op) and not _is_whole(made)
 
 
 def _is_large(op: ir.Operation) -> bool:
@@ -134,12 +136,6 @@ def _is_scattered(op: ir.Operation, position: int) -> bool:
     )
 
 
-def _is_shown(made: ir.Operation | None) -> bool:
-    """Whether the host has a value without a region's work, and in the order of its rows."""
-    if made is None or made.name == ReadOp.OPERATION_NAME:
-        return True
-    return (
-        kind(made) is Kind.VIEW
-        and not reorders(made)
-        and all(_is_shown(producer(value)) for value in made.operands if shaped_info(value.type) is not None)
-    )
+def _is_shown(value: ir.Value) -> bool:
+    """Whether the host has `value` without a region's work, and in the order of its rows."""
+    return isinstance(memory_root(value).owner, ir.Block) and not any(map(reorders, memory_path(value)))

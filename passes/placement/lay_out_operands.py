@@ -3,6 +3,7 @@
 from torch_mlir import ir
 
 from dovetail.dialects.cloning import constant_none
+from dovetail.dialects.memory.roots import memory_path, memory_root
 from dovetail.dialects.reading import COMPUTING, Module, body, producer, users
 from dovetail.dialects.recompute import is_pinned
 from dovetail.dialects.symbols import known_sizes
@@ -60,16 +61,16 @@ def _copies_rows(op: ir.Operation) -> bool:
 
 def _strides(value: ir.Value) -> Sizes | None:
     """How the host shows `value`, a view of what a region computes; None of anything else."""
-    op, info = producer(value), expected_info(value)
-    if op is None or info is None:
+    computing, root = producer(memory_root(value)), expected_info(memory_root(value))
+    if computing is None or kind(computing) not in _IN_REGIONS or is_pinned(computing) or root is None:
         return None
-    if kind(op) in _IN_REGIONS and not is_pinned(op):
-        return row_major(info.shape)
-    rule = row(op).strides
-    if kind(op) is not Kind.VIEW or rule is None:
-        return None
-    strides, source = _strides(op.operands[0]), expected_info(op.operands[0])
-    return None if strides is None or source is None else rule(op, source.shape, strides, info.shape)
+    strides: Sizes | None = row_major(root.shape)
+    for op in reversed(list(memory_path(value))):
+        rule, given, made = row(op).strides, expected_info(op.operands[0]), expected_info(op.results[0])
+        if rule is None or given is None or made is None or strides is None:
+            return None
+        strides = rule(op, given.shape, strides, made.shape)
+    return strides
 
 
 def _is_a_librarys(op: ir.Operation) -> bool:

@@ -22,8 +22,13 @@ def names(node: ast.AST) -> set[str]:
 
 
 def walks(source: str) -> Iterator[int]:
-    """Yields the line of each loop that goes from a value to an operand of its op as long as that is a view."""
+    """Yields the line of each loop, and of each function that calls itself, that goes from a value to an operand of its
+    op as long as that is a view."""
     for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef) and names(node) & VIEWS:
+            again = [each for each in ast.walk(node) if isinstance(each, ast.Call) and node.name in names(each.func)]
+            if any("operands" in names(step) for each in again for step in each.args):
+                yield node.lineno
         if isinstance(node, ast.While) and names(node) & VIEWS and "owner" in names(node):
             steps = [each.value for each in ast.walk(node) if isinstance(each, ast.Assign)]
             if any(names(step) & {"operands", "ref"} for step in steps):
@@ -47,6 +52,8 @@ def test_nobody_walks_alone(repository: Path) -> None:
     [
         ("while isinstance(ref.owner.opview, ViewOp):\n    ref = ref.owner.opview.ref", 1),
         ("while True:\n    op = value.owner\n    if not is_view(op): break\n    value = op.operands[0]", 1),
+        ("def climb(value):\n    return climb(owner(value).operands[0]) if kind(value) is Kind.VIEW else value", 1),
+        ("def count(op):\n    return 1 + count(op.operands[0])", 0),
         ("while is_copy(value.owner):\n    value = value.owner.operands[0]", 0),
         ("while pending:\n    op = pending.pop()\n    if is_view(op):\n        pending.extend(op.owner.operands)", 0),
     ],
