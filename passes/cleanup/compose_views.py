@@ -7,6 +7,7 @@ from dovetail.dialects.torch_facts.transposition import reordered
 from dovetail.dialects.torch_facts.types import is_open
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import constant, integer_list
+from dovetail.passes.rewriting.permutations import PERMUTE, composed, keeps_order
 from dovetail.passes.rewriting.rules import apply_rules, create, is_alike, shape
 from dovetail.passes.rewriting.slices import SLICE, slice_of
 
@@ -15,7 +16,7 @@ RESHAPES = tuple(f"torch.aten.{name}" for name in ("view", "_unsafe_view", "unsq
 
 _TO_SIZES = ("torch.aten.view", "torch.aten._unsafe_view")
 
-_PERMUTE, _TRANSPOSE, _EXPAND = "torch.aten.permute", "torch.aten.transpose.int", "torch.aten.expand"
+_TRANSPOSE, _EXPAND = "torch.aten.transpose.int", "torch.aten.expand"
 
 
 class ComposeViewsPass(Pass, name="compose-views", runs_at="joint"):
@@ -29,7 +30,7 @@ class ComposeViewsPass(Pass, name="compose-views", runs_at="joint"):
     """
 
     def run(self, module: ir.Module) -> bool:
-        rules = dict.fromkeys(RESHAPES, _reshape) | dict.fromkeys((_PERMUTE, _TRANSPOSE), _permute)
+        rules = dict.fromkeys(RESHAPES, _reshape) | dict.fromkeys((PERMUTE, _TRANSPOSE), _permute)
         return apply_rules(module, rules | {_EXPAND: _expand, SLICE: _slice}, takes_open=True)
 
 
@@ -48,15 +49,15 @@ def _reshape(op: ir.Operation) -> ir.Value | None:
 
 def _permute(op: ir.Operation) -> ir.Value | None:
     order, source = reordered(op), op.operands[0]
-    inner = made_by(source, _PERMUTE, _TRANSPOSE)
+    inner = made_by(source, PERMUTE, _TRANSPOSE)
     inner_order = reordered(inner) if inner is not None else None
     if order is not None and inner is not None and inner_order is not None:
-        order, source = tuple(inner_order[dim] for dim in order), inner.operands[0]
-    if order == tuple(range(len(order or ()))):
+        order, source = composed(inner_order, order), inner.operands[0]
+    if order is not None and keeps_order(order):
         return source
     if source == op.operands[0] or order is None:
         return None
-    return create(_PERMUTE, [source, integer_list(order)], op.results[0].type)
+    return create(PERMUTE, [source, integer_list(order)], op.results[0].type)
 
 
 def _expand(op: ir.Operation) -> ir.Value | None:

@@ -24,6 +24,7 @@ from dovetail.passes.base import Pass
 from dovetail.passes.cleanup.fold_indices import counted
 from dovetail.passes.placement.cost_model import CostModel, costs_of
 from dovetail.passes.rewriting.constants import ARANGE, constant, counting, full, integer_list, integers, named
+from dovetail.passes.rewriting.permutations import PERMUTE
 from dovetail.passes.rewriting.pointwise import of_others, pointwise_op
 from dovetail.passes.rewriting.rules import apply_rules, create, shape
 from dovetail.passes.rewriting.slices import Slice, slice_of
@@ -35,7 +36,6 @@ _BETTER = (1024, 64)
 """What our own kernels of rows like: whole vectors for all threads of a workgroup, if not much is added for it."""
 _MUCH = 0.02
 
-_PERMUTE = "torch.aten.permute"
 _NEUTRAL = {"torch.aten.amax": -inf, "torch.aten.amin": inf, SUM: 0.0}
 
 
@@ -116,13 +116,13 @@ class _Padding:
 
     def _filled(self, value: ir.Value, dim: int, size: int) -> ir.Value:
         """`value` with zeros behind it."""
-        count, permuted = shape(value)[dim], made_by(value, _PERMUTE)
+        count, permuted = shape(value)[dim], made_by(value, PERMUTE)
         order = None if permuted is None else integers(permuted.operands[1])
         if count == size:
             return value
         if permuted is not None and order is not None:
             source = self._filled(permuted.operands[0], order[dim] % 2 - 2, size)
-            return create(_PERMUTE, [source, permuted.operands[1]], _resized(value.type, dim, size))
+            return create(PERMUTE, [source, permuted.operands[1]], _resized(value.type, dim, size))
         reads = self._reads(value, dim, size)
         key = (self._wide(value, dim, size) if reads else value, dim, size)
         if key not in self.filled:
@@ -189,7 +189,7 @@ class _Padding:
 
 def _pitch(value: ir.Value, rows: int, columns: int) -> int:
     """Which of its sizes is between the starts of neighbouring rows of a matrix in memory."""
-    return columns if made_by(value, _PERMUTE) is None else rows
+    return columns if made_by(value, PERMUTE) is None else rows
 
 
 def _like(op: ir.Operation, operands: Sequence[ir.Value], result: ir.Type) -> ir.Value:

@@ -1,20 +1,16 @@
 """Pass `lay-out-attention`: regions take attention's gradients as its kernel lays them out."""
 
-from collections.abc import Sequence
-
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import SHOWS_ROWS
 from dovetail.dialects.reading import Module, body
-from dovetail.dialects.symbols import KnownSize, in_types, known_sizes
+from dovetail.dialects.symbols import known_sizes
 from dovetail.dialects.torch_facts.ops import row
 from dovetail.dialects.torch_facts.sizes import Sizes
 from dovetail.dialects.torch_facts.transposition import reordered
-from dovetail.dialects.torch_facts.types import is_value_type, with_shape
+from dovetail.dialects.torch_facts.types import is_value_type
 from dovetail.passes.base import Pass
-from dovetail.passes.rewriting.constants import integer_list
-from dovetail.passes.rewriting.pointwise import with_known_sizes
-from dovetail.passes.rewriting.rules import create
+from dovetail.passes.rewriting.permutations import inverse, permuted
 
 
 class LayOutAttentionPass(Pass, name="lay-out-attention", runs_at="joint"):
@@ -40,9 +36,9 @@ def _show_rows(op: ir.Operation, result: ir.Value, order: Sizes) -> bool:
     if sizes is None or len(sizes) != len(order) or not uses:
         return False
     with op.location, ir.InsertionPoint.after(op):
-        rows = _permuted(result, sizes, order)
+        rows = permuted(result, sizes, order)
         rows.owner.attributes[SHOWS_ROWS] = ir.UnitAttr.get()
-        shown = _permuted(rows, [sizes[dim] for dim in order], [order.index(dim) for dim in range(len(order))])
+        shown = permuted(rows, [sizes[dim] for dim in order], inverse(order))
     for use in uses:
         user = use.owner.operation
         if reordered(user) == order:
@@ -51,9 +47,3 @@ def _show_rows(op: ir.Operation, result: ir.Value, order: Sizes) -> bool:
         else:
             user.operands[use.operand_number] = shown
     return True
-
-
-def _permuted(value: ir.Value, sizes: Sequence[KnownSize], order: Sequence[int]) -> ir.Value:
-    turned = [sizes[dim] for dim in order]
-    type_ = with_shape(value.type, in_types(turned))
-    return with_known_sizes(create("torch.aten.permute", [value, integer_list(order)], type_), turned)

@@ -35,11 +35,11 @@ from dovetail.passes.placement.channels_last import (
 from dovetail.passes.placement.channels_last_chains import chains, leaves_so, pays
 from dovetail.passes.placement.cost_model import costs_of
 from dovetail.passes.rewriting.constants import constant, integer_list
+from dovetail.passes.rewriting.permutations import permuted
 from dovetail.passes.rewriting.pointwise import converts, of_others, pointwise_op, with_known_sizes
 from dovetail.passes.rewriting.rules import create
 from dovetail.passes.rewriting.sums import reduced_dims, sum_over, with_sizes
 
-_PERMUTE = "torch.aten.permute"
 _EXPAND = "torch.aten.expand"
 _ERASED = (Kind.POINTWISE, Kind.REDUCTION, Kind.VIEW)
 _IN_REGIONS = (Kind.POINTWISE, Kind.REDUCTION, Kind.MOVEMENT, Kind.CREATION)
@@ -117,7 +117,7 @@ class _LaidOut:
         if op.name == BACKWARD:
             self._sum_for_bias(op)
         for each in filter(are_images, op.results):
-            made = _made(_PERMUTE, [each, integer_list(ORDER)], each, in_order(_sizes(each)))
+            made = permuted(each, _sizes(each), ORDER)
             made.owner.attributes[SHOWS_ROWS] = ir.UnitAttr.get()
             self._hand_on(each, made)
 
@@ -242,7 +242,8 @@ def _strides(images: ir.Value) -> Stated:
 
 def _permuted(value: ir.Value, order: Sequence[int]) -> ir.Value:
     """`value`, its dimensions in `order`: a reshape, if only dimensions of size 1 move."""
-    sizes = [_sizes(value)[dim] for dim in order]
-    if keeps_rows(_sizes(value), order) and in_types(sizes).count(None) < 2:
-        return with_sizes(value, sizes)
-    return _made(_PERMUTE, [value, integer_list(order)], value, sizes)
+    sizes = _sizes(value)
+    turned = [sizes[dim] for dim in order]
+    if keeps_rows(sizes, order) and in_types(turned).count(None) < 2:
+        return with_sizes(value, turned)
+    return permuted(value, sizes, order)

@@ -8,17 +8,14 @@ from dovetail.dialects.cloning import erase_unused
 from dovetail.dialects.dovetail import OwnOp
 from dovetail.dialects.known_strides import order_in_memory
 from dovetail.dialects.reading import Module, body, of_class, producer, users
-from dovetail.dialects.symbols import KnownSize, known_sizes
+from dovetail.dialects.symbols import KnownSize, in_types, known_sizes
 from dovetail.dialects.torch_facts.ops import Kind
 from dovetail.dialects.torch_facts.sizes import Sizes
 from dovetail.dialects.torch_facts.transposition import SMALLEST, reordered
 from dovetail.dialects.torch_facts.types import require_shaped_info, tensor_info, with_shape
 from dovetail.passes.base import Pass
-from dovetail.passes.rewriting.constants import integer_list
-from dovetail.passes.rewriting.pointwise import is_whole, of_others, op_of_elements, with_known_sizes
-from dovetail.passes.rewriting.rules import create
-
-_PERMUTE = "torch.aten.permute"
+from dovetail.passes.rewriting.permutations import composed, inverse, keeps_order, permuted
+from dovetail.passes.rewriting.pointwise import is_whole, of_others, op_of_elements
 
 
 class LayOutResultsPass(Pass, name="lay-out-results", runs_at="split"):
@@ -43,7 +40,7 @@ def _order(op: ir.Operation) -> Sizes | None:
     """Of a tensor that may be large, its dimensions from the outermost one in memory on; None if that is rows."""
     info, order = tensor_info(op.operands[0].type), order_in_memory(op.results[0])
     is_small = info is not None and info.numel < SMALLEST
-    return None if is_small or order is None or order == tuple(range(len(order))) else order
+    return None if is_small or order is None or keeps_order(order) else order
 
 
 def _lay_out(op: ir.Operation, order: Sizes) -> None:
@@ -56,8 +53,7 @@ def _lay_out(op: ir.Operation, order: Sizes) -> None:
         return
     with op.location, ir.InsertionPoint(op):
         turned = _turned(value, order)
-        inverse = [order.index(dim) for dim in range(len(order))]
-        op.operands[0] = with_known_sizes(create(_PERMUTE, [turned, integer_list(inverse)], value.type), _sizes(value))
+        op.operands[0] = permuted(turned, _sizes(turned), inverse(order))
     erase_unused(value, (Kind.POINTWISE, Kind.VIEW))
 
 
@@ -65,34 +61,24 @@ def _permutations(value: ir.Value, order: Sizes) -> tuple[int, int]:
     """How many tensors are permuted for `value`: as it is, and in `order`."""
     if not _is_pointwise(value):
         found = _permuted(value)
-        return int(found is not None), int(found is None or _combined(found, order) is not None)
+        return int(found is not None), int(found is None or not keeps_order(composed(found, order)))
     counts = [_permutations(each, order) for each in _whole_operands(value)]
     return sum(each for each, _ in counts), sum(each for _, each in counts)
 
 
 def _turned(value: ir.Value, order: Sizes) -> ir.Value:
     """Builds `value`, its dimensions in `order`."""
-    type_ = with_shape(value.type, [require_shaped_info(value.type).shape[dim] for dim in order])
-    sizes = [_sizes(value)[dim] for dim in order]
+    sizes = _sizes(value)
     if _is_pointwise(value):
-        op = value.owner.operation
+        turned = [sizes[dim] for dim in order]
         whole = _whole_operands(value)
-        operands = [_turned(operand, order) if operand in whole else operand for operand in op.operands]
-        return of_others(op, operands, type_, sizes)
+        operands = [_turned(operand, order) if operand in whole else operand for operand in value.owner.operands]
+        return of_others(value.owner.operation, operands, with_shape(value.type, in_types(turned)), turned)
     found = _permuted(value)
     if found is None:
-        return with_known_sizes(create(_PERMUTE, [value, integer_list(order)], type_), sizes)
-    combined = _combined(found, order)
-    source = value.owner.operands[0]
-    if combined is None:
-        return source
-    return with_known_sizes(create(_PERMUTE, [source, integer_list(combined)], type_), sizes)
-
-
-def _combined(first: Sizes, then: Sizes) -> Sizes | None:
-    """One permutation for two; None where they undo each other."""
-    order = tuple(first[dim] for dim in then)
-    return None if order == tuple(range(len(order))) else order
+        return permuted(value, sizes, order)
+    combined, source = composed(found, order), value.owner.operands[0]
+    return source if keeps_order(combined) else permuted(source, _sizes(source), combined)
 
 
 def _permuted(value: ir.Value) -> Sizes | None:

@@ -17,12 +17,12 @@ from dovetail.passes.base import Pass
 from dovetail.passes.cleanup.compose_views import RESHAPES
 from dovetail.passes.exactness.value_flow import deciding_ops
 from dovetail.passes.rewriting.constants import integers
+from dovetail.passes.rewriting.permutations import PERMUTE
 from dovetail.passes.rewriting.pointwise import of_others, pointwise_op
 from dovetail.passes.rewriting.rules import create, shape
 from dovetail.passes.rewriting.slices import SLICE, Slice, slice_of
 from dovetail.passes.rewriting.sums import with_sizes
 
-_PERMUTE = "torch.aten.permute"
 _RESHAPE = "torch.aten.reshape"
 _COMPUTED = (Kind.POINTWISE, Kind.VIEW, Kind.CONSTANT, Kind.CREATION)
 _MOST_SLICES = 8
@@ -86,10 +86,10 @@ def _sliced(wanted: Slice, taken: _Taken) -> ir.Value | None:
     if pointwise_op(wanted.base) is not None:
         operands = [_aligned(each, wanted, len(sizes), taken) for each in op.operands]
         return of_others(op, operands, type_, sizes)
-    if op.name == _PERMUTE and (order := integers(op.operands[1])) is not None:
+    if op.name == PERMUTE and (order := integers(op.operands[1])) is not None:
         base = op.operands[0]
         inner = replace(wanted, base=base, dim=order[wanted.dim] % len(sizes))
-        return create(_PERMUTE, [_built(inner, taken), op.operands[1]], type_)
+        return create(PERMUTE, [_built(inner, taken), op.operands[1]], type_)
     if op.name == _RESHAPE or op.name in RESHAPES:
         return _reshaped(op.operands[0], wanted, sizes, taken)
     return None

@@ -8,10 +8,10 @@ from dovetail.dialects.reading import made_by, producer
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.types import TensorInfo, is_tensor, require_tensor_info
 from dovetail.passes.rewriting.constants import integers
+from dovetail.passes.rewriting.permutations import PERMUTE
 from dovetail.passes.rewriting.rules import shape
 
 _MUL = "torch.aten.mul.Tensor"
-_PERMUTE = "torch.aten.permute"
 
 IN_A_ROW = 32
 """How many rows the code may add one after the other. The rounding error grows with the root of it, and with this one
@@ -52,7 +52,7 @@ def keeps_several(info: TensorInfo, dims: Sequence[int]) -> bool:
 def _is_turned(value: ir.Value) -> bool:
     """Whether neighbours of `value`, an elementwise function of one tensor, are none in that tensor's memory."""
     op = producer(value)
-    while op is not None and op.name != _PERMUTE:
+    while op is not None and op.name != PERMUTE:
         tensors = [operand for operand in op.operands if is_tensor(operand.type)]
         if len(tensors) != 1 or kind(op) not in (Kind.POINTWISE, Kind.VIEW):
             return False
