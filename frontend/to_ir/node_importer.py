@@ -139,6 +139,8 @@ class NodeImporter(GraphNodeImporter):
         if source in self._multi_result_nodes and (source, index) not in self._v:
             return  # no value: an effect token, or what an operator that returns nothing returns
         super()._import_getitem(loc, node)
+        if source in self._unpack_list_values:
+            self.open.state(self._unpack_list_values[source][0].owner, source.meta["val"])
 
     def _import_torch_op_overload(self, loc, node, concrete_target=None):
         if any(isinstance(leaf, complex) for leaf in tree_leaves((node.args, node.kwargs))):
