@@ -19,9 +19,9 @@ from dovetail.frontend.observe.step_facts import refuse_repeated_writes
 from dovetail.frontend.observe.untraceable import REFUSALS
 from dovetail.options import Options
 from dovetail.passes.base import Pass, registry
+from dovetail.passes.costs.cost_model import COSTS, CostModel
 from dovetail.passes.levels.verify_level import LEVELS
 from dovetail.passes.pipeline import PIPELINES
-from dovetail.passes.placement.cost_model import COSTS, CostModel
 from dovetail.runtime.stats import Stats
 from dovetail.tools.documented_attributes import documented_attributes
 from dovetail.tools.markdown import table

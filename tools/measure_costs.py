@@ -1,4 +1,4 @@
-"""`python -m dovetail.tools.measure_costs`: measures this machine's constants for `passes/placement/cost_model.py`."""
+"""`python -m dovetail.tools.measure_costs`: measures this machine's constants for `passes/costs/cost_model.py`."""
 
 import argparse
 import os
@@ -18,7 +18,7 @@ from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.reading import Role
 from dovetail.loading import launchers, load, write_plans
 from dovetail.options import Options
-from dovetail.passes.placement.cost_model import CostModel
+from dovetail.passes.costs.cost_model import CostModel
 
 _SMALL, _LARGE, _MANY = 16, 1 << 22, 17
 _NAME = "measured"
@@ -28,7 +28,7 @@ _COUNTS = (64, 128, 256, 512, 1024)
 
 _DESCRIPTION = """\
 Measures what a region and a library call cost on one core of this machine, and prints it as a CostModel, which goes
-into COSTS in passes/placement/cost_model.py. Takes about a minute on an idle machine."""
+into COSTS in passes/costs/cost_model.py. Takes about a minute on an idle machine."""
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -6,8 +6,8 @@ from dovetail.dialects.attributes import BACKWARD, FORWARD
 from dovetail.dialects.cloning import state_facts
 from dovetail.dialects.reading import Module, referred
 from dovetail.passes.base import Pass
+from dovetail.passes.border.check_border import check_border
 from dovetail.passes.border.memory_of_saved import MemoryOfSaved
-from dovetail.passes.levels.check_functions import check_border
 
 
 class StateBorderPass(Pass, name="state-border", runs_at="split"):

@@ -22,7 +22,7 @@ from dovetail.dialects.torch_facts.types import (
 )
 from dovetail.passes.base import Pass
 from dovetail.passes.cleanup.fold_indices import counted
-from dovetail.passes.placement.cost_model import CostModel, costs_of
+from dovetail.passes.costs.cost_model import CostModel, costs_of
 from dovetail.passes.rewriting.constants import ARANGE, constant, counting, full, integer_list, integers, named
 from dovetail.passes.rewriting.permutations import PERMUTE
 from dovetail.passes.rewriting.pointwise import of_others, pointwise_op

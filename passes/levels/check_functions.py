@@ -1,7 +1,6 @@
 """What `verify-level` asks of functions: that they have a role, can be called, and say what their role needs.
 
-Of a guard, what the runtime compares; of the border to autograd, that both sides agree; of a region, what runs it. No
-two functions are the one forward.
+Of a guard, what the runtime compares; of a region, what runs it. No two functions are the one forward.
 """
 
 from collections.abc import Iterable
@@ -12,9 +11,7 @@ from torch_mlir.dialects import func
 from dovetail.backends.target import IREE_DRIVERS
 from dovetail.dialects.attributes import (
     APART,
-    BACKWARD,
     DRIVER,
-    FORWARD,
     GROUP,
     MUTATED,
     NAME,
@@ -23,9 +20,7 @@ from dovetail.dialects.attributes import (
     ONLY_UPDATES,
     ROLE,
     ROOT,
-    SAVED,
     START,
-    TANGENT_OF,
     TRACKED,
 )
 from dovetail.dialects.dovetail import RefType
@@ -35,8 +30,6 @@ from dovetail.dialects.reading import (
     argument_fact,
     argument_facts,
     attribute,
-    referred,
-    result_fact,
     role,
     symbol,
 )
@@ -127,37 +120,6 @@ def _check_tracked(guard: func.FuncOp) -> None:
     for index, each in enumerate(facts):
         if GROUP in each and TRACKED not in each and (each[GROUP], each[ROOT]) in tracked:
             raise fail(guard, f"expects argument {index} to have '{TRACKED}', as another view of its tensor has")
-
-
-def check_border(border: func.FuncOp, module: Module) -> None:
-    """Raises PassError where `border`'s forward or backward take or return something else."""
-    found = module.functions
-    for name, wanted in ((FORWARD, Role.FORWARD), (BACKWARD, Role.BACKWARD)):
-        if name not in border.attributes:
-            raise fail(border, f"expects '{FORWARD}' and '{BACKWARD}', got no '{name}'")
-        if referred(border, name) not in found:
-            raise fail(border, f"refers to '@{referred(border, name)}', which is not defined")
-        if role(found[referred(border, name)]) is not wanted:
-            raise fail(border, f"refers to '@{referred(border, name)}', which is no {wanted.value}")
-    forward, backward = found[referred(border, FORWARD)], found[referred(border, BACKWARD)]
-    arguments, owned = list(border.type.inputs), list(border.type.results)
-    returned, taken = list(forward.type.results), list(backward.type.inputs)
-    if list(forward.type.inputs) != arguments or returned[: len(owned)] != owned:
-        raise fail(border, f"expects its forward to take and return first what it does, got {forward.type}")
-    saved = returned[len(owned) :]
-    if taken[: len(saved)] != saved or len(backward.type.results) != len(arguments):
-        expected = f"the {len(saved)} saved values first and return {len(arguments)} gradients"
-        raise fail(border, f"expects its backward to take {expected}, got {backward.type}")
-    for index in range(len(owned), len(returned)):
-        check = result_fact(forward, index, SAVED)
-        if str(check) not in ('"checked"', '"private"'):
-            expected = f'expects result {index} to have \'{SAVED}\', "checked" or "private"'
-            raise fail(forward, f"{expected}, got {check or 'none'}")
-    for index in range(len(saved), len(taken)):
-        tied = argument_fact(backward, index, TANGENT_OF)
-        if not isinstance(tied, ir.IntegerAttr) or not 0 <= tied.value < len(owned):
-            expected = f"expects argument {index} to have '{TANGENT_OF}', one of the {len(owned)} results"
-            raise fail(backward, f"{expected}, got {tied or 'none'}")
 
 
 def check_driver(region: func.FuncOp, device: str) -> None:

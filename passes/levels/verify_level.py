@@ -11,12 +11,12 @@ from dovetail.dialects.size_facts import broken_facts
 from dovetail.dialects.target import DEFAULT, device_of, device_type
 from dovetail.errors import OptionError
 from dovetail.passes.base import Pass, fail
+from dovetail.passes.border.check_border import check_border
 from dovetail.passes.in_place.verify_in_place import broken_proofs
 from dovetail.passes.levels.check_backward_facts import check_backward_facts
 from dovetail.passes.levels.check_control_flow import check_control_flow
 from dovetail.passes.levels.check_devices import check_devices
 from dovetail.passes.levels.check_functions import (
-    check_border,
     check_driver,
     check_guard,
     check_present,

@@ -18,8 +18,8 @@ from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, row
 from dovetail.dialects.torch_facts.types import require_tensor_info, tensor_info, torch_type, with_shape
 from dovetail.passes.base import Pass
+from dovetail.passes.costs.cost_model import MOST_BINDINGS, CostModel, costs_of
 from dovetail.passes.exactness.value_flow import deciding_ops
-from dovetail.passes.placement.cost_model import MOST_BINDINGS, CostModel, costs_of
 from dovetail.passes.placement.iree_support import refusal
 from dovetail.passes.placement.placed_graph import placement_of
 from dovetail.passes.rewriting.constants import constant, integer_list

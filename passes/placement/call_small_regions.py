@@ -25,14 +25,14 @@ from dovetail.dialects.reading import (
 from dovetail.dialects.target import DEFAULT, device_type
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, is_constant, kind, row
 from dovetail.passes.base import Pass
-from dovetail.passes.placement.cost_model import CostModel, costs_of
+from dovetail.passes.costs.cost_model import CostModel, costs_of
 from dovetail.passes.placement.library_calls import clone_as_library_call
 
 
 class CallSmallRegionsPass(Pass, name="call-small-regions", runs_at="program"):
     """Replaces a region beside a library call by library calls of its ops, where these cost no more: less to compile.
 
-    Both costs are the target's, from `passes/placement/cost_model.py`; they stand in the reason. A region that touches
+    Both costs are the target's, from `passes/costs/cost_model.py`; they stand in the reason. A region that touches
     no library call stays: a graph without any is one call of compiled code. So does a region that computes an
     argument's new value, which only a region can put in place. On a GPU a region that only fills its result always
     becomes a call: IREE makes no code of it, so it can't be launched.

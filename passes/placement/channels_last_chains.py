@@ -10,6 +10,7 @@ from dovetail.dialects.dovetail import GradientOp, OwnOp, ReadOp
 from dovetail.dialects.known_strides import order_in_memory
 from dovetail.dialects.reading import made_by, users
 from dovetail.dialects.torch_facts.expected import expected_infos
+from dovetail.passes.costs.cost_model import CostModel
 from dovetail.passes.placement.channels_last import (
     ORDER,
     Convolution,
@@ -20,7 +21,6 @@ from dovetail.passes.placement.channels_last import (
     keeps_rows,
     lasts,
 )
-from dovetail.passes.placement.cost_model import CostModel
 from dovetail.passes.placement.open_sizes import ranges_of
 
 

@@ -17,6 +17,7 @@ from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.transposition import reorders
 from dovetail.dialects.torch_facts.types import is_value_type, require_shaped_info, torch_type, with_shape
 from dovetail.passes.base import Pass
+from dovetail.passes.costs.cost_model import costs_of
 from dovetail.passes.placement.channels_last import (
     BACK,
     BACKWARD,
@@ -33,7 +34,6 @@ from dovetail.passes.placement.channels_last import (
     wanted_gradients,
 )
 from dovetail.passes.placement.channels_last_chains import chains, leaves_so, pays
-from dovetail.passes.placement.cost_model import costs_of
 from dovetail.passes.rewriting.constants import constant, integer_list
 from dovetail.passes.rewriting.permutations import permuted
 from dovetail.passes.rewriting.pointwise import converts, of_others, pointwise_op, with_known_sizes

@@ -25,7 +25,7 @@ from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.dialects.torch_facts.ops import Kind, row
 from dovetail.dialects.torch_facts.transposition import reorders
 from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info
-from dovetail.passes.regions.gpu_shares import MOST_IN_A_ROW
+from dovetail.passes.costs.gpu_shares import MOST_IN_A_ROW
 from dovetail.passes.rewriting.sums import reduced_dims
 
 UNKNOWN = "a size is known only when it runs"

@@ -16,7 +16,7 @@ from dovetail.dialects.torch_facts.row import Row
 from dovetail.dialects.torch_facts.transposition import is_transposition
 from dovetail.dialects.torch_facts.types import shaped_info
 from dovetail.passes.base import Pass
-from dovetail.passes.placement.cost_model import MOST_BINDINGS
+from dovetail.passes.costs.cost_model import MOST_BINDINGS
 from dovetail.passes.placement.iree_support import refusal, refusal_of
 from dovetail.passes.placement.joins import (
     JOINING,

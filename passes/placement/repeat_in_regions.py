@@ -13,8 +13,8 @@ from dovetail.dialects.torch_facts.expected import expected_bytes
 from dovetail.dialects.torch_facts.ops import Kind, row
 from dovetail.dialects.torch_facts.row import Rounding
 from dovetail.passes.base import Pass
+from dovetail.passes.costs.cost_model import FUNCTION_BYTES, CostModel, costs_of
 from dovetail.passes.partition.min_cut import Cost, Graph, OpNode, RecomputeNetwork
-from dovetail.passes.placement.cost_model import FUNCTION_BYTES, CostModel, costs_of
 from dovetail.passes.placement.placed_graph import PlacedGraph
 from dovetail.passes.placement.region_levels import Level, region_levels
 from dovetail.passes.rewriting.pointwise import converts
@@ -30,7 +30,7 @@ class RepeatInRegionsPass(Pass, name="repeat-in-regions", runs_at="split"):
     The gradient of a GELU needs five numbers of each element, and all follow from one. A region that computes GELU
     again for a product of matrices would write four of them for the region after that product. What a region reads is
     the cheapest cut between what lies in memory and what the region computes, by the target's costs
-    (`passes/placement/cost_model.py`): bytes read and written, arguments, and what is computed once more. Nothing that
+    (`passes/costs/cost_model.py`): bytes read and written, arguments, and what is computed once more. Nothing that
     decides by last bits is repeated, nor what is pinned. The forward stays as it is: what it computes for several
     regions it mostly saves, and reading arguments late would keep updates from their memory.
 

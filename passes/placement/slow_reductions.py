@@ -6,11 +6,16 @@ from torch_mlir import ir
 
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.types import tensor_info
-from dovetail.passes.regions.gpu_shares import COLUMN_TILE, MOST_BY_ONE, ROW_TILE, column_form, few_form, row_form
+from dovetail.passes.costs.gpu_shares import (
+    COLUMN_TILE,
+    MOST_BY_FEW,
+    MOST_BY_ONE,
+    ROW_TILE,
+    column_form,
+    few_form,
+    row_form,
+)
 from dovetail.passes.rewriting.sums import SUMS, reduced_dims
-
-MOST_BY_FEW = 16_384
-"""Numbers that any kernel reduces in some microseconds."""
 
 
 def slow_reduction(op: ir.Operation) -> str:

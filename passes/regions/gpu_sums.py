@@ -14,9 +14,9 @@ from dovetail.dialects.cloning import constant_none
 from dovetail.dialects.reading import copy_attributes, made_by, producer
 from dovetail.dialects.torch_facts.row import HALF_PRECISION
 from dovetail.dialects.torch_facts.types import require_shaped_info, require_tensor_info, with_dtype, with_shape
-from dovetail.passes.placement.slow_reductions import MOST_BY_FEW
-from dovetail.passes.regions.gpu_shares import (
+from dovetail.passes.costs.gpu_shares import (
     LANES,
+    MOST_BY_FEW,
     block_of_column,
     block_of_row,
     column_form,

@@ -11,7 +11,7 @@ from dovetail.dialects.torch_facts.names import STORE
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.types import require_shaped_info, tensor_info
 from dovetail.passes.base import Pass
-from dovetail.passes.placement.cost_model import MOST_BINDINGS, costs_of
+from dovetail.passes.costs.cost_model import MOST_BINDINGS, costs_of
 from dovetail.passes.regions.pieces import Piece, by_stores, divided, is_work
 from dovetail.passes.regions.split_region import replace_region
 from dovetail.passes.rewriting.sums import reduced_dims
@@ -56,7 +56,7 @@ _OVERLAP = 1.25
 class LimitRegionsPass(Pass, name="limit-regions", runs_at="regions"):
     """Splits lowered regions until they compile in reasonable time.
 
-    The limits are the target's, in `passes/placement/cost_model.py`.
+    The limits are the target's, in `passes/costs/cost_model.py`.
 
     IREE computes what a reduction reads once more for what uses both, so its compile time doubles with each reduction
     of what an earlier one gave. Such a chain is cut. What makes very many results is halved, if the halves have little

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,16 @@ def is_below(module: str, prefixes: list[str]) -> bool:
 def test_imports_go_one_way(repository: Path) -> None:
     """Catches a package that reaches up: a pass that reads the frontend's tables, a runtime that needs the compiler."""
     assert not violations(repository), "\n" + "\n".join(violations(repository))
+
+
+def test_phases_have_an_order(repository: Path) -> None:
+    """Catches two phases of passes that need each other, so that neither can be read first."""
+    needed: dict[str, set[str]] = {}
+    for path in (repository / "passes").glob("*/*.py"):
+        modules = [module.split(".") for _, module in imported_modules(path, repository)]
+        phases = {parts[2] for parts in modules if parts[:2] == ["dovetail", "passes"] and len(parts) > 3}
+        needed.setdefault(path.parent.name, set()).update(phases - {path.parent.name})
+    TopologicalSorter(needed).prepare()
 
 
 @pytest.mark.parametrize(

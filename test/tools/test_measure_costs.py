@@ -21,7 +21,7 @@ def test_help_does_not_measure(capsys: pytest.CaptureFixture):
     with pytest.raises(SystemExit) as ended:
         measure_costs.main(["--help"])
     assert ended.value.code == 0
-    assert "goes into COSTS in passes/placement/cost_model.py" in " ".join(capsys.readouterr().out.split())
+    assert "goes into COSTS in passes/costs/cost_model.py" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.usefixtures("idle")

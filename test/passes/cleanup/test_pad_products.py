@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from dovetail.passes.placement.cost_model import COSTS
+from dovetail.passes.costs.cost_model import COSTS
 
 
 def _loss(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, targets: torch.Tensor):

@@ -6,7 +6,7 @@ from torch_mlir import ir
 from dovetail.dialects.attributes import PLACEMENT
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.reading import Module, body
-from dovetail.passes.placement.cost_model import MOST_BINDINGS
+from dovetail.passes.costs.cost_model import MOST_BINDINGS
 from dovetail.passes.placement.place_ops import PlaceOpsPass
 
 

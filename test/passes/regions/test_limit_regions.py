@@ -4,7 +4,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.reading import Module, body
-from dovetail.passes.placement.cost_model import COSTS, MOST_BINDINGS
+from dovetail.passes.costs.cost_model import COSTS, MOST_BINDINGS
 from dovetail.passes.regions.limit_regions import LimitRegionsPass
 
 COUNT = COSTS["cpu"].results + 2

@@ -7,6 +7,8 @@ MOST_IN_A_ROW = 65_536
 """Numbers that the registers of one workgroup hold."""
 MOST_BY_ONE = 256
 """Numbers that one thread may reduce, one after the other."""
+MOST_BY_FEW = 16_384
+"""Numbers that any kernel reduces in some microseconds."""
 FEW = 8
 """Numbers of a column that one thread adds up as it reads them."""
 LANES = 32

@@ -8,7 +8,7 @@ from torch_mlir import ir
 from dovetail.backends.target import TARGETS
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.reading import body
-from dovetail.passes.placement.cost_model import COSTS, CostModel
+from dovetail.passes.costs.cost_model import COSTS, CostModel
 
 MODULE = """
 func.func @main(%x: !torch.vtensor<[10,10],f32>) -> !torch.vtensor<[10,10],f32> {
