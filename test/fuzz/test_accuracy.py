@@ -282,6 +282,19 @@ def test_casts_copy_in_double_precision_too() -> None:
     assert not kinds(rows + "return y, x.softmax(0)", rows + by_hand)
 
 
+CAST = "h = x[:8].to(torch.float64).expand(8, 8); y = h.to(torch.float32); y.add_(x.view(8, 8)); return y, {}"
+
+
+def test_casts_copy_where_they_did() -> None:
+    """Catches a program that double precision can't run: there, what is cast to float32 is the operand, which is
+    expanded and can't be written. A cast to the type that a tensor has gives that tensor, in double precision too."""
+    assert not kinds(CAST.format("y.tanh() / 3"), CAST.format("y.tanh() * (1 / 3)"))
+    assert "value" in kinds(CAST.format("y.tanh() / 3"), CAST.format("y.tanh() / 3 * (1 + 2.0**-20)"))
+    itself = "z = x * 1; z.to(torch.float32).add_(1); return z.tanh(), {}"
+    assert not kinds(itself.format("z / 3"), itself.format("z * (1 / 3)"))
+    assert kinds(itself.format("z / 3"), "z = x * 1; return z.tanh(), z / 3") == {"value", "gradient"}
+
+
 # Zero in double precision, what is lost of 2**-30 in float32.
 LOST = "z = x * 0 + 1 + 2.0**-30 - 1 - 2.0**-30"
 

@@ -11,13 +11,14 @@ eager's.
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 
 import torch
 from torch.utils._pytree import tree_map_only
 
+from dovetail.tools.fuzz.casts import Casts
 from dovetail.tools.fuzz.compare import Difference
 from dovetail.tools.fuzz.derivatives import uses
 from dovetail.tools.fuzz.distances import difference, eager_error, equal, error, far, is_same_infinity, reference
@@ -40,10 +41,6 @@ _PLAINLY = {
 }
 _EXTREMUM = re.compile(r"([\w.]+)\.(max|min|median)\(\)")
 _WIDER = {
-    # A cast to another type copies; most numbers are of single precision, whose cast to that gives the tensor itself.
-    ".to(torch.float64)": ".to(torch.float64, copy=True)",
-    ".to(torch.bfloat16)": ".to(torch.float64, copy=True)",
-    ".to(torch.float16)": ".to(torch.float64, copy=True)",
     "torch.float32": "torch.float64",
     "torch.bfloat16": "torch.float64",
     "torch.float16": "torch.float64",
@@ -87,7 +84,10 @@ class Judge:
         if not left:
             return []
         judged = [*left]
-        right = self._run(call, TwoPassVariances(), left, wide=True)
+        casts = Casts()
+        if ".to(" in self.source:
+            self._run(call, nullcontext(), left, wide=False, changed=casts.noted)
+        right = self._run(call, TwoPassVariances(), left, wide=True, changed=casts.repeated)
         for key, where in left.items():
             if key in right.values and right.values[key].shape == where.shape:
                 where &= ~is_same_infinity(compiled.values[key], right.values[key])
@@ -106,8 +106,8 @@ class Judge:
             if seed >= _FIRST_RUNS and _count(left) > max(_MANY, first / 4):
                 break
             has_doubles = any(eager.values[key].dtype == torch.float64 for key in left)
-            as_node = (_of_views, _of_what_it_writes)[seed // 6 % 2] if seed % 3 == 2 else None
-            ran = self._run(call, RandomRounding(seed, has_doubles), left, wide=False, as_node=as_node)
+            as_node = (_of_views, _of_what_it_writes)[seed // 6 % 2] if seed % 3 == 2 else _as_it_is
+            ran = self._run(call, RandomRounding(seed, has_doubles), left, wide=False, changed=as_node)
             if ran.raised is not None:
                 raise ran.raised
             for key, where in left.items():
@@ -132,12 +132,12 @@ class Judge:
         mode: AbstractContextManager,
         wanted: Iterable[Key],
         wide: bool,
-        as_node: Callable[[Callable], Callable] | None = None,
+        changed: Callable[[Callable], Callable],
     ) -> Observed:
         """What eager shows of a call, as far as it is `wanted`; nothing if it raises.
 
-        Without `checkpoint` and `cond`, which don't change numbers, and what modes change (`plainly`). With `as_node`,
-        gradients are summed in an order of one node of autograd's. Views of arguments that it returns are other uses.
+        Without `checkpoint` and `cond`, which don't change numbers, and what modes change (`plainly`). The function is
+        `changed`: to one node of autograd's, say.
         """
         source = self.source
         for text, other in (_PLAINLY | _WIDER if wide else _PLAINLY).items():
@@ -151,14 +151,18 @@ class Judge:
                 torch.set_default_dtype(torch.float64)
             with mode:
                 # Earlier calls leave nothing but what they wrote to buffers.
+                fn = changed(world.fn)
                 for each in range(call) if "register_buffer" in source else ():
-                    observe(world, world.fn, each, self.parameters, self.modes[each][0], "none")
+                    observe(world, fn, each, self.parameters, self.modes[each][0], "none")
                 backward = uses.one_by_one(self.modes[call][1]) if has_gradients else "none"
-                fn = world.fn if as_node is None else as_node(world.fn)
                 return observe(world, fn, call, self.parameters, self.modes[call][0], backward)
         finally:
             torch.set_default_dtype(default)
             world.close()
+
+
+def _as_it_is(fn: Callable) -> Callable:
+    return fn
 
 
 def _of_views(fn: Callable) -> Callable:
