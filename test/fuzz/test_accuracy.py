@@ -117,6 +117,44 @@ def test_any_of_many_ties_may_win() -> None:
     assert kinds(body.format(low, "amax()"), body.format("", "select(0, 3)"), shape=(4, 64)) == {"gradient"}
 
 
+# What is left of numbers beside 1e30 decides by what all others are divided.
+BESIDE = "y = torch.cat([x.detach(), x.new_full((1,), 1e30)]); z = y - y.mean(); return x / ({} + 1), {}"
+
+
+@pytest.mark.parametrize(
+    ("body", "once", "shape"),
+    [
+        (BESIDE, ("z.sum().abs()", "z.double().sum().float().abs()"), (32,)),
+        (
+            "y = x.view(4, 15); z = {}; return z, z.amax(1), {}",
+            ("y.cumsum(0) - y.sum(0)", "y.double().cumsum(0).float() - y.double().sum(0).float()"),
+            (60,),
+        ),
+    ],
+)
+def test_sums_may_be_rounded_once(body: str, once: tuple[str, str], shape: tuple[int, ...]) -> None:
+    """Catches a bound that sums in double precision don't meet: what they leave is 0, where eager rounds each addition.
+    What is wrong by a few roundings beside them is found."""
+    right, other = (body.format(each, "(x * 3).exp()") for each in once)
+    assert not kinds(right, other, shape=shape)
+    assert "value" in kinds(right, other.replace("x * 3", "x * 3.00001"), shape=shape)
+
+
+def test_exact_sums_decide_alike() -> None:
+    """Catches sums that are rounded once and let another of equal numbers win, where none of them is rounded."""
+    body = "y = x.view(8, 8); z = y.cumsum(0)[-1] - y.sum(0); z = z.detach() + y[0] - y[0].detach(); return {}"
+    assert kinds(body.format("z.amax()"), body.format("z[3]"), kind="grid") == {"gradient"}
+    assert not kinds(body.format("z.amax()"), body.format("z.mean()"), kind="grid")
+
+
+def test_any_of_the_rows_that_tie_may_win() -> None:
+    """Catches too few runs for rows whose sums are nearly 1: any of forty may be the largest, or as large as others."""
+    body = "return (x * x).softmax(1){}.sum(1).float().amax(), {}"
+    right, other = body.format("", "x.exp()"), body.format(".double()", "x.exp()")
+    assert not kinds(right, other, "few", (39, 39))
+    assert kinds(right, other.replace("x.exp", "(x * 1.00001).exp"), "few", (39, 39)) == {"value", "gradient"}
+
+
 def test_view_of_what_is_written_is_another_use_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a gradient that counts as wrong as compiled code adds that of a view of an argument, which it makes once
     the argument is written, before all that is inside."""

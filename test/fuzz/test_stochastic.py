@@ -257,3 +257,27 @@ def test_zeros_without_memory_pass() -> None:
         (first,) = torch.autograd.grad((x.abs() + 0.1).rsqrt().sum(), x, create_graph=True)
         (second,) = torch.autograd.grad(first.sum(), x)
     assert second.isfinite().all()
+
+
+def test_sums_are_rounded_once_in_some_runs():
+    """Catches runs in which two ways to add up the same numbers are never equal, as they are in double precision."""
+    numbers = torch.rand((300, 7), generator=torch.Generator().manual_seed(0))
+    expected = numbers.double().sum(0).float()
+
+    def are_equal(seed: int) -> tuple[bool, bool]:
+        x = torch.ones((), requires_grad=True)
+        with RandomRounding(seed):
+            forward = numbers.sum(0), numbers.cumsum(0)[-1]
+            (x.expand(300, 7) * numbers).sum().backward()
+        return all(torch.equal(each, expected) for each in forward), x.grad.item() == numbers.double().sum().float()
+
+    assert [are_equal(seed)[0] for seed in range(10)] == [seed % 5 == 4 for seed in range(10)]
+    assert are_equal(9)[1]
+    assert not all(are_equal(seed)[1] for seed in range(4, 100, 10))
+
+
+def test_mean_of_equal_numbers_is_one_of_them_in_some_runs():
+    """Catches batch norms in which no run lets equal numbers be zero, and each of them the least."""
+    with RandomRounding(4):
+        variance, mean = torch.var_mean(torch.full((28,), 0.3), 0, correction=0)
+    assert (variance.item(), mean.item()) == (0.0, torch.tensor(0.3).item())

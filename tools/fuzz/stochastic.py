@@ -16,6 +16,8 @@ Sums and means are as many additions, of which those runs round each, in the ord
 numbers that have few bits the kernel is off by what it is off, however the last bits of its operands are moved, and
 where it is right by luck no run would tell what additions cost.
 Sums whose positive or negative addends alone are too large for their type overflow there or not: it hangs on the order.
+Kernels also add up in double precision, as ATen's `cumsum` does, and round once. In every fifth run all sums do, of
+half of these those of the forward alone: what two kernels add up is equal then, its difference 0, and a tie.
 
 Rounding is a function of the number. Four of eight runs therefore move equal numbers of an operand alike: in a mean of
 many numbers that have few values the errors add up, where those drawn one by one would cancel; so they do where equal
@@ -62,6 +64,8 @@ class RandomRounding(TorchDispatchMode):
         super().__init__()
         self.noise = Noise(seed)
         self.in_steps = seed // 2 % 2 == 1
+        self.adds_once = seed % 5 == 4
+        self.is_forward_alone = seed // 5 % 2 == 0
         self.is_one_by_one = False
         self.rounded = {*EPSILONS} if double else {*EPSILONS} - {torch.float64}
 
@@ -97,6 +101,12 @@ class RandomRounding(TorchDispatchMode):
             args = tree_map_only(float, _in_single_precision, args)
         wide = self._widened(args, kwargs)
         exact = _results(func, *wide)
+        is_sum = exactness.is_sum(func)
+        if self._adds_once() and (is_sum or func in VARIANCES) and not any(map(_is_double, results)):
+            for rounded, right in zip(results, exact, strict=True):
+                if self._rounds(rounded):
+                    rounded.copy_(right)
+            return result
         off, errors = None, None
         for index, (rounded, right) in enumerate(zip(results, exact, strict=True)):
             if not self._rounds(rounded) or right.dtype != torch.float64:
@@ -113,7 +123,7 @@ class RandomRounding(TorchDispatchMode):
                 if self.in_steps and func in SUMS:
                     noisy += self._addition_errors(func, wide[0], rounded.dtype).view(rounded.shape)
                 nearest = torch.where(is_exact, nearest, noisy.to(rounded.dtype))
-            if self.in_steps and exactness.is_sum(func):
+            if self.in_steps and is_sum:
                 nearest = nearest + self._overflown(func, wide, index, rounded.dtype)
             rounded.copy_(nearest)
         if self.noise.is_extreme and func in BY_PLACE:
@@ -121,6 +131,11 @@ class RandomRounding(TorchDispatchMode):
             placed = in_vectors(func, args)
             result.copy_(torch.where(value.isnan() | placed.isnan(), placed, result))
         return result
+
+    def _adds_once(self) -> bool:
+        """Whether what is added up at this point of the run is rounded once, where it is no number of float64."""
+        is_in_backward = torch._C._current_graph_task_id() >= 0
+        return self.adds_once and not (self.is_forward_alone and is_in_backward)
 
     def _take_steps(self, func: torch._ops.OpOverload, args, kwargs, results: Sequence) -> None:
         """Computes a kernel's `results` by other ops, but where only one of the two is finite: it overflowed.
