@@ -157,6 +157,7 @@ class Row:
         drawn_by: of random numbers: eager's op, if its name is not that of this one with a "_".
         strides: of a view: the rule for the strides of its result.
         overlaps: of a view: it may show an element more than once.
+        adds_dimension: of a view: it shows its operand with one dimension more, of size 1.
         sees_strides: its values may depend on how its operands lie in memory, so they are laid out as in eager.
         in_rows: names of arguments whose last dimension its kernel takes for contiguous.
         is_identity: of a value, which has no memory, it gives that value.
@@ -166,6 +167,9 @@ class Row:
         fills_at: the position of the operand with whose number all of the result is filled.
         fills_with: that number, where no operand says it.
         reduces_at: the position of the operand that may name the dimensions that it reduces.
+        is_sum: it adds up what it reduces, or is that divided by the count.
+        needs_elements: eager raises where it reduces none, since none of them is the largest or the smallest.
+        reduces_open_rows: a kernel of ours for GPUs reduces rows whose number or length is open.
         decides_by: the positions of the operands whose last bit can change the result by more than that; None: of all
             of them, where it makes whole numbers or truth values.
         rounding: how often it rounds.
@@ -192,6 +196,7 @@ class Row:
     drawn_by: str = ""
     strides: StridesRule | None = None
     overlaps: bool = False
+    adds_dimension: bool = False
     sees_strides: bool = True
     in_rows: tuple[str, ...] = ()
     is_identity: bool = False
@@ -201,6 +206,9 @@ class Row:
     fills_at: int | None = None
     fills_with: int | None = None
     reduces_at: int | None = None
+    is_sum: bool = False
+    needs_elements: bool = False
+    reduces_open_rows: bool = False
     decides_by: tuple[int, ...] | None = ()
     rounding: Rounding = Rounding.OFTEN
     keeps_equality: bool = True

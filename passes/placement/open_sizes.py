@@ -35,10 +35,7 @@ _NO_ROWS = "on a GPU, rows of float32 alone are reduced where sizes are open"
 _SHORT_ROWS = "on a GPU, ATen reduces an open number of short rows faster"
 _SHORTEST, _SHORTEST_OPEN = 256, 1024
 """Of rows on a GPU, of known length and of an open one, which the module's hints tell."""
-_OF_ROWS = ("sum", "mean", "amax", "amin")
-_SUMS = ("sum", "mean")
 _EMPTY = "an open dimension may have no elements, of which none is the largest"
-_EXTREMA = ("amax", "amin", "max", "min", "argmax", "argmin", "aminmax")
 
 
 def open_refusal(op: ir.Operation, device: str) -> str:
@@ -56,11 +53,11 @@ def open_refusal(op: ir.Operation, device: str) -> str:
         return "" if all(_meets(operand, result) for operand in operands) else _UNRELATED
     if device != "cpu" and (refusal := _row_refusal(op)):
         return refusal
-    info, name = require_shaped_info(op.operands[0].type), _name(op)
-    if name in _EXTREMA and any(bounds(size, ranges_of(op))[0] < 1 for size in _reduced(op, sizes[0] or ())):
+    info = require_shaped_info(op.operands[0].type)
+    if facts.needs_elements and any(bounds(size, ranges_of(op))[0] < 1 for size in _reduced(op, sizes[0] or ())):
         return _EMPTY
     is_exact = info.dtype == "float32" or (info.dtype == "float64" and _ends_as_float32(op))
-    return _SUM_TYPE if name in _SUMS and not is_exact else ""
+    return _SUM_TYPE if facts.is_sum and not is_exact else ""
 
 
 def _ends_as_float32(op: ir.Operation) -> bool:
@@ -83,17 +80,13 @@ def _row_refusal(op: ir.Operation) -> str:
     times that of ATen's one kernel at a length of 50, and the same at 4,096.
     """
     info = require_shaped_info(op.operands[0].type)
-    if info.dtype != "float32" or _name(op) not in _OF_ROWS or reduced_dims(op) != [len(info.shape) - 1]:
+    if info.dtype != "float32" or not row(op).reduces_open_rows or reduced_dims(op) != [len(info.shape) - 1]:
         return _NO_ROWS
     length, expected = info.shape[-1], expected_info(op.operands[0])
     if length is not None and length > MOST_IN_A_ROW:
         return _NO_ROWS
     shortest = _SHORTEST if length is not None else _SHORTEST_OPEN
     return "" if expected is not None and expected.shape[-1] >= shortest else _SHORT_ROWS
-
-
-def _name(op: ir.Operation) -> str:
-    return row(op).name.partition(".")[0]
 
 
 def _reduced(op: ir.Operation, sizes: Sequence[KnownSize]) -> list[KnownSize]:
@@ -120,7 +113,8 @@ def may_move(view: ir.Operation, device: str) -> bool:
 
     On a GPU none is turned: tiles of open sizes do not go through shared memory.
     """
-    return (reorders(view) and device == "cpu") or _name(view) in ("unsqueeze", "alias", "detach")
+    facts = row(view)
+    return (reorders(view) and device == "cpu") or facts.is_identity or facts.adds_dimension
 
 
 def _meets(operand: tuple[KnownSize, ...], result: tuple[KnownSize, ...]) -> bool:

@@ -40,7 +40,6 @@ OWN_RULES = {
     "passes/cleanup/pad_products.py": "products, and what is neutral in each reduction",
     "passes/cleanup/simplify_algebra.py": "a rule for each op",
     "passes/placement/joins.py": "ops that take lists",
-    "passes/placement/open_sizes.py": "what holds of sums and views where sizes are open",
     "passes/placement/pass_numbers.py": "a rule for each op",
     "passes/regions/keep_scalars.py": "a rule for each op",
     "runtime/cuda/open_plan.py": "how MLIR compares integers, no ops",

@@ -26,14 +26,15 @@ _ONE_WORKGROUP = Refused("one workgroup computes all of it", devices=("cuda",))
 _STARTS_WRONG = Refused("on a GPU, lanes that hold no whole number start from a wrong one", INTEGERS, devices=("cuda",))
 _WHOLE_CRASHES = Refused("crashes the compiler", ("int8",), overloads=("default",))
 
-_extremum = partial(reduction, rounding=Rounding.NEVER, keeps_equality=True)
+_extremum = partial(reduction, rounding=Rounding.NEVER, keeps_equality=True, needs_elements=True)
 _deciding = partial(reduction, keeps_equality=True, tells_subnormals=True)
+_sum = partial(reduction, is_sum=True, reduces_open_rows=True, refused=(_ADDS_IN_HALF_PRECISION,))
 
 REDUCTIONS = (
-    *alike(partial(_extremum, refused=(_STARTS_WRONG,)), "amax amin"),
+    *alike(partial(_extremum, reduces_open_rows=True, refused=(_STARTS_WRONG,)), "amax amin"),
     *alike(partial(_extremum, refused=(_NAN_LOSES_ALONG_DIM, _WHOLE_CRASHES, _NOT_ON_GPUS)), "max min"),
     *alike(partial(_deciding, refused=(_NOT_ON_GPUS,)), "all any"),
-    *alike(partial(_deciding, refused=(_NAN_LOSES, _NOT_ON_GPUS)), "argmax argmin"),
+    *alike(partial(_deciding, needs_elements=True, refused=(_NAN_LOSES, _NOT_ON_GPUS)), "argmax argmin"),
     reduction("count_nonzero", reduces_at=None, tells_subnormals=True, refused=(_NOT_ON_GPUS,)),
     reduction(
         "cumsum",
@@ -45,7 +46,7 @@ REDUCTIONS = (
     reduction("_log_softmax", traced=Traced.IN_PARTS),
     reduction("_log_softmax_backward_data", reduces_at=2, layout=Layout.ROWS, traced=Traced.IN_PARTS),
     reduction("logsumexp", refused=(_NOT_ON_GPUS,)),
-    reduction("mean", refused=(_ADDS_IN_HALF_PRECISION,)),
+    _sum("mean"),
     reduction("native_group_norm", reduces_at=None, sees_strides=True, refused=(_ADDS_IN_HALF_PRECISION, _NOT_ON_GPUS)),
     reduction("native_layer_norm", reduces_at=None, refused=(_NOT_ON_GPUS,)),
     _deciding("norm", reduces_at=2, refused=(_NOT_ON_GPUS,)),
@@ -53,7 +54,7 @@ REDUCTIONS = (
     reduction("_softmax", traced=Traced.IN_PARTS),
     reduction("_softmax_backward_data", reduces_at=2, traced=Traced.IN_PARTS),
     reduction("std", tells_subnormals=True, refused=(_NOT_ON_GPUS,)),
-    reduction("sum", counts=Counts.ADDED, refused=(_ADDS_IN_HALF_PRECISION,)),
+    _sum("sum", counts=Counts.ADDED),
     reduction("var", refused=(_NEGATIVE, _NOT_ON_GPUS)),
     reduction("var_mean", tells_subnormals=True, refused=(_ADDS_APART, _NEGATIVE)),
 )

@@ -19,10 +19,11 @@ VIEWS = (
     _by_strides("_reshape_alias"),
     view("select", strides=strides.select),
     view("slice", strides=strides.cut),
-    *alike(partial(view, strides=strides.reshape), "squeeze unsqueeze"),
+    view("squeeze", strides=strides.reshape),
     view("t", strides=strides.reverse),
     view("transpose", strides=strides.transpose),
     view("unfold", overlaps=True),
+    view("unsqueeze", strides=strides.reshape, adds_dimension=True),
     _by_strides("_unsafe_view", traced=Traced.IN_PARTS, strides=strides.reshape),
     *alike(partial(_by_strides, strides=strides.reshape), "reshape view view_as"),
 )

@@ -194,3 +194,18 @@ def test_views_that_overlap(name: str):
     shown = getattr(torch.ops.aten, name)(torch.arange(2.0) if name == "expand" else torch.arange(4.0), *arguments)
     assert row_of_name(f"aten.{name}.default").overlaps
     assert len(shown.unique()) < shown.numel()
+
+
+REDUCTIONS = [row for row in OPS if row.kind is Kind.REDUCTION and row.reduces_at == 1]
+
+
+@pytest.mark.parametrize("row", REDUCTIONS, ids=lambda row: row.name)
+def test_reductions_that_need_elements(row: Row):
+    """Would catch a maximum of no elements, for which eager raises, in a region that gives some number for it."""
+    function, empty = getattr(torch.ops.aten, row.name), torch.empty(2, 0)
+    further = [False] if "softmax" in row.name else []
+    if row.needs_elements:
+        with pytest.raises(IndexError, match="non-zero size"):
+            function(empty, 1, *further)
+    else:
+        function(empty, 1, *further)
