@@ -5,8 +5,10 @@ from dataclasses import fields
 from enum import Enum
 
 from dovetail.dialects.torch_facts import row as kinds
+from dovetail.dialects.torch_facts.element_types import FLOATS, INTEGERS
 from dovetail.dialects.torch_facts.ops import row_of_name
-from dovetail.dialects.torch_facts.row import Kind, Refused, Row
+from dovetail.dialects.torch_facts.refused import Refused
+from dovetail.dialects.torch_facts.row import Kind, Row
 from dovetail.dialects.torch_facts.rows import FILES
 from dovetail.frontend.decompose.replacements import REPLACEMENTS
 from dovetail.tools.documented_attributes import documented_attributes
@@ -22,7 +24,7 @@ _KINDS = {
     Kind.LIBRARY: kinds.library(""),
     Kind.UNKNOWN: _CLAIMS_NOTHING,
 }
-_TYPES = {kinds.FLOATS + kinds.INTEGERS: "", kinds.FLOATS: " (floats)", kinds.INTEGERS: " (integers)"}
+_TYPES = {(): "", FLOATS: " (floats)", INTEGERS: " (integers)"}
 _OWN_COLUMNS = ("name", "kind", "refused")
 
 

@@ -16,10 +16,11 @@ from dovetail.backends.elementary.loop import element_type, from_builtin, loop, 
 from dovetail.backends.elementary.scalar import Scalar
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import producer
+from dovetail.dialects.torch_facts.element_types import INTEGERS
 from dovetail.dialects.torch_facts.exactness import deciding_operands
 from dovetail.dialects.torch_facts.names import STORE
 from dovetail.dialects.torch_facts.ops import Kind, kind, row
-from dovetail.dialects.torch_facts.row import INTEGERS, Rounding
+from dovetail.dialects.torch_facts.row import Rounding
 from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info
 
 _ENDS = (func.ReturnOp.OPERATION_NAME, STORE)

@@ -13,8 +13,9 @@ from dovetail.backends.elementary.loop import element_type, from_builtin, loop, 
 from dovetail.backends.elementary.scalar import Scalar
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import producer
+from dovetail.dialects.torch_facts.element_types import FLOATS
 from dovetail.dialects.torch_facts.ops import Kind, kind, row
-from dovetail.dialects.torch_facts.row import FLOATS, Rounding
+from dovetail.dialects.torch_facts.row import Rounding
 from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info
 
 

@@ -10,12 +10,8 @@ from functools import partial
 
 from dovetail.dialects.torch_facts import flops
 from dovetail.dialects.torch_facts.flops import Flops
+from dovetail.dialects.torch_facts.refused import Refused
 from dovetail.dialects.torch_facts.strides import StridesRule
-
-DOUBLES = ("float64",)
-HALF_PRECISION = ("float16", "bfloat16")
-FLOATS = (*HALF_PRECISION, "float32", "float64")
-INTEGERS = ("bool", "int8", "int16", "int32", "int64", "uint8")
 
 
 class Kind(Enum):
@@ -109,35 +105,6 @@ class Traced(Enum):
     IN_PARTS = "in parts"  # PyTorch's decomposition: its parts fuse with their neighbours
 
 
-class DecidedBy(Enum):
-    """Whose element types decide whether IREE is refused an op."""
-
-    ANY = "any"  # any operand's or result's
-    FIRST = "first"  # the first operand's, of what compares: the result is always bool
-    RESULT = "result"
-
-
-@dataclass(frozen=True)
-class Refused:
-    """What must not be handed to IREE, which compiles it to wrong numbers or not at all. `make sweep` measures it.
-
-    Attributes:
-        reason: why, as `dovetail.stats()` says it to users.
-        dtypes: the element types on which.
-        overloads: the overloads of which; () of all.
-        decided_by: whose element types.
-        of_constants: only of values that are computed from constants, which IREE folds while it compiles.
-        devices: the types of device on which. What was found on one is taken to hold on the others until measured.
-    """
-
-    reason: str
-    dtypes: tuple[str, ...] = FLOATS + INTEGERS
-    overloads: tuple[str, ...] = ()
-    decided_by: DecidedBy = DecidedBy.ANY
-    of_constants: bool = False
-    devices: tuple[str, ...] = ("cpu", "cuda")
-
-
 @dataclass(frozen=True)
 class Row:
     """What is known of an op. What a row leaves out, its kind says; a field that nothing says claims nothing.
@@ -178,6 +145,7 @@ class Row:
         tells_subnormals: it jumps at zero or is infinitely steep there.
         recompute: what computing it again in the backward costs.
         flops: its floating-point operations.
+        never_folded: IREE computes it while the program runs, though it knows all that it is computed from.
         refused: what IREE must not be given of it; of a view: why it stays outside of regions.
         knows_uint8: IREE takes its bytes for unsigned, as it does for few ops that compute.
         converts: IREE takes bytes for unsigned, too, where its result has another type.
@@ -216,6 +184,7 @@ class Row:
     tells_subnormals: bool = False
     recompute: Recompute = Recompute.NEVER
     flops: Flops = flops.of_results
+    never_folded: bool = False
     refused: tuple[Refused, ...] = ()
     knows_uint8: bool = False
     converts: bool = False

@@ -12,10 +12,10 @@ from dovetail.dialects.reading import body
 from dovetail.dialects.recompute import is_pinned
 from dovetail.dialects.symbols import is_open_op
 from dovetail.dialects.target import device_type
+from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.dialects.torch_facts.names import LIST, UNPACK
 from dovetail.dialects.torch_facts.ops import is_constant, row
 from dovetail.passes.base import fail
-from dovetail.passes.placement.lone_windows import is_lone_window
 from dovetail.passes.placement.open_sizes import may_move
 from dovetail.passes.placement.scattered_views import is_scattered
 
@@ -98,7 +98,8 @@ def placement_of(op: ir.Operation) -> str:
 def _may_enter(view: ir.Operation, device: str) -> bool:
     if view.name == "torch.operator" or SHOWS_ROWS in view.attributes:
         return False
-    if any(device in refused.devices for refused in row(view).refused) or is_lone_window(view):
+    tensors = [expected_info(value) for value in (*view.operands, *view.results)]
+    if any(refused.holds(view.name, tensors, device) for refused in row(view).refused):
         return False
     return not is_scattered(view, device) and (may_move(view, device) or not is_open_op(view))
 

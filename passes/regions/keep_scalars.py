@@ -2,9 +2,9 @@
 
 from torch_mlir import ir
 
+from dovetail.dialects.torch_facts.element_types import HALF_PRECISION
 from dovetail.dialects.torch_facts.numbers import number
 from dovetail.dialects.torch_facts.rounding import rounded
-from dovetail.dialects.torch_facts.row import HALF_PRECISION
 from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info, with_dtype
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import cast, constant

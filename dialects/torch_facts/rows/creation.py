@@ -2,7 +2,9 @@
 
 from functools import partial
 
-from dovetail.dialects.torch_facts.row import FLOATS, Kind, Recompute, Refused, alike, creation
+from dovetail.dialects.torch_facts.element_types import FLOATS
+from dovetail.dialects.torch_facts.refused import Refused
+from dovetail.dialects.torch_facts.row import Kind, Recompute, alike, creation
 
 UNWRITTEN = "memory that nothing has written"
 """What the rows of ops whose results hold no values say of their kernels."""
@@ -12,7 +14,7 @@ _unwritten = partial(creation, kind=Kind.LIBRARY, kernel=UNWRITTEN, recompute=Re
 _NO_BYTES = Refused("does not compile", ("uint8",))
 
 CREATION = (
-    creation("arange", refused=(Refused("does not compile", (*FLOATS, "uint8", "int8")),)),
+    creation("arange", never_folded=True, refused=(Refused("does not compile", (*FLOATS, "uint8", "int8")),)),
     *alike(_unwritten, "empty empty_like empty_permuted empty_strided new_empty new_empty_strided"),
     *alike(creation, "eye iota linspace"),
     creation("fill", fills_at=1),

@@ -3,15 +3,11 @@
 from dataclasses import replace
 from functools import partial
 
+from dovetail.dialects.torch_facts.element_types import DOUBLES, FLOATS, HALF_PRECISION, INTEGERS
+from dovetail.dialects.torch_facts.refused import DecidedBy, Refused, When
 from dovetail.dialects.torch_facts.row import (
-    DOUBLES,
-    FLOATS,
-    HALF_PRECISION,
-    INTEGERS,
     Counts,
-    DecidedBy,
     Layout,
-    Refused,
     ResultMemory,
     Rounding,
     Traced,
@@ -25,7 +21,7 @@ _COMPARES_TRUTH = Refused("truth values compare as -1", ("bool",), overloads=("S
 _CRASHES = Refused("crashes the compiler", ("int8",), overloads=("Scalar",))
 _DROPS_NAN = Refused("drops NaN", FLOATS)
 _FAILS = Refused("does not compile")
-_FOLDED = Refused("of constants it is folded to a wrong one", FLOATS, decided_by=DecidedBy.FIRST, of_constants=True)
+_FOLDED = Refused("of constants it is folded to a wrong one", FLOATS, decided_by=DecidedBy.FIRST, when=When.FOLDED)
 _FOLDED_HALF_PRECISION = replace(_FOLDED, dtypes=HALF_PRECISION, overloads=("Scalar",))
 _INEXACT = Refused("off by thirty times eager's error", FLOATS)
 _NARROW_SIXTH = Refused("eager's sixth is a float32 number in float64 too", DOUBLES)
@@ -37,6 +33,7 @@ _OVERFLOWS_HALF_PRECISION = Refused("overflows: it computes in float16", ("float
 _ROUNDS_QUOTIENTS = Refused("rounds the quotient before it takes the floor")
 _SHIFTS_TOO_FAR = Refused("wrong for shifts by the width or more")
 _SHORT_RANGE = Refused("wrong for large arguments: its range reduction is too short", DOUBLES)
+_TWO_TYPES = Refused("operands of two types do not compile, or truth values compare as -1", when=When.OF_TWO_TYPES)
 
 _WRONG_POWERS = Refused("wrong for negative bases, zeros and infinities, and whole numbers do not compile")
 
@@ -116,8 +113,8 @@ POINTWISE = (
     *alike(_stepping, "ceil floor heaviside sgn threshold"),
     *alike(_telling, "digamma hypot lgamma log logit reciprocal rsqrt sqrt"),
     *alike(partial(_telling, decides_by=()), "isfinite isinf isnan"),
-    *alike(partial(_telling, is_commutative=True, refused=(_FOLDED_HALF_PRECISION,)), "eq ne"),
-    *alike(partial(_telling, refused=(_COMPARES_TRUTH, _FOLDED_HALF_PRECISION)), "ge gt le lt"),
+    *alike(partial(_telling, is_commutative=True, refused=(_TWO_TYPES, _FOLDED_HALF_PRECISION)), "eq ne"),
+    *alike(partial(_telling, refused=(_COMPARES_TRUTH, _TWO_TYPES, _FOLDED_HALF_PRECISION)), "ge gt le lt"),
     *alike(partial(_telling, is_commutative=True), "logical_and logical_or logical_xor"),
     *alike(partial(_rounding, layout=Layout.TOGETHER), "div.Tensor_mode floor_divide"),
     *alike(partial(pointwise, is_commutative=True, knows_uint8=True), "bitwise_and bitwise_or bitwise_xor"),

@@ -2,14 +2,12 @@
 
 from functools import partial
 
+from dovetail.dialects.torch_facts.element_types import FLOATS, HALF_PRECISION, INTEGERS
+from dovetail.dialects.torch_facts.refused import Refused
 from dovetail.dialects.torch_facts.row import (
-    FLOATS,
-    HALF_PRECISION,
-    INTEGERS,
     Counts,
     Layout,
     Recompute,
-    Refused,
     Rounding,
     Traced,
     alike,

@@ -3,7 +3,10 @@
 from functools import partial
 
 from dovetail.dialects.torch_facts import strides
-from dovetail.dialects.torch_facts.row import Refused, ResultMemory, Traced, alike, view
+from dovetail.dialects.torch_facts.refused import Refused, When
+from dovetail.dialects.torch_facts.row import ResultMemory, Traced, alike, view
+
+_BEYOND = Refused("IREE reads to the end of the dimension, beyond a window that is alone", when=When.LONE_WINDOW)
 
 _by_strides = partial(view, memory=ResultMemory.BY_STRIDES)
 
@@ -22,7 +25,7 @@ VIEWS = (
     view("squeeze", strides=strides.reshape),
     view("t", strides=strides.reverse),
     view("transpose", strides=strides.transpose),
-    view("unfold", overlaps=True),
+    view("unfold", overlaps=True, refused=(_BEYOND,)),
     view("unsqueeze", strides=strides.reshape, adds_dimension=True),
     _by_strides("_unsafe_view", traced=Traced.IN_PARTS, strides=strides.reshape),
     *alike(partial(_by_strides, strides=strides.reshape), "reshape view view_as"),

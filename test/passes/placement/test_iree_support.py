@@ -92,6 +92,7 @@ def test_older_cpu():
         ("aten.cat.default", [info("float32", 4), info("uint8", 4), None, info("float32", 8)], "becomes another type"),
         ("aten.where.self", [info("bool", 4), info("uint8", 4), info("int16", 4), info("int16", 4)], "another type"),
         ("aten.lt.Tensor", [info("bool", 4), info("int64", 4), info("bool", 4)], "two types"),
+        ("aten.constant_pad_nd.default", [info("float32", 4, 4), None, info("float32", 6, 2)], "negative padding"),
     ],
 )
 def test_refused(name, tensors, reason):
@@ -111,6 +112,8 @@ def test_refused(name, tensors, reason):
         ("prims.convert_element_type.default", [info("uint8", 4), info("bool", 4)]),
         ("aten.where.self", [info("bool", 4)] + [info("uint8", 4)] * 3),
         ("aten.cat.default", [info("uint8", 4), info("uint8", 4), None, info("uint8", 8)]),
+        ("aten.constant_pad_nd.default", [info("float32", 4, 4), None, info("float32", 6, 4)]),
+        ("aten.lt.Tensor", [info("int64", 4), info("int64", 4), info("bool", 4)]),
     ],
 )
 def test_not_refused(name, tensors):
