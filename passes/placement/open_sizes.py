@@ -10,7 +10,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.attributes import RANGE, SIZES
 from dovetail.dialects.bound_sizes import Range
-from dovetail.dialects.reading import attribute, users
+from dovetail.dialects.reading import attribute, producer, users
 from dovetail.dialects.size_expressions import bounds
 from dovetail.dialects.symbols import (
     KnownSize,
@@ -22,10 +22,12 @@ from dovetail.dialects.symbols import (
     used_symbols,
 )
 from dovetail.dialects.torch_facts.expected import expected_info
+from dovetail.dialects.torch_facts.names import UNPACK
 from dovetail.dialects.torch_facts.ops import Kind, row
 from dovetail.dialects.torch_facts.transposition import reorders
 from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info
 from dovetail.passes.costs.gpu_shares import MOST_IN_A_ROW
+from dovetail.passes.rewriting.constants import integer
 from dovetail.passes.rewriting.sums import reduced_dims
 
 UNKNOWN = "a size is known only when it runs"
@@ -109,12 +111,24 @@ def can_be_sized(op: ir.Operation) -> bool:
 
 
 def may_move(view: ir.Operation, device: str) -> bool:
-    """Whether a view may move into a region though its sizes are open: one that only turns or adds dimensions.
+    """Whether a view may move into a region though its sizes are open: one that only turns, adds or splits dimensions.
 
-    On a GPU none is turned: tiles of open sizes do not go through shared memory.
+    On a GPU none is turned: tiles of open sizes do not go through shared memory. Only a dimension of known size is
+    split, and on a CPU: what runs on the host would be copied for the region, unless it is rows.
     """
+    if device == "cpu" and (reorders(view) or _splits_known(view)):
+        return True
     facts = row(view)
-    return (reorders(view) and device == "cpu") or facts.is_identity or facts.adds_dimension
+    return facts.is_identity or facts.adds_dimension
+
+
+def _splits_known(view: ir.Operation) -> bool:
+    """Whether `view` splits a dimension of known size, or unpacks what such a view made."""
+    split = producer(view.operands[0]) if view.name == UNPACK else view
+    if split is None or split.name != "torch.aten.split_with_sizes" or any(map(is_open_number, split.operands)):
+        return False
+    dim = integer(split.operands[2])
+    return dim is not None and require_shaped_info(split.operands[0].type).shape[dim] is not None
 
 
 def _meets(operand: tuple[KnownSize, ...], result: tuple[KnownSize, ...]) -> bool:
