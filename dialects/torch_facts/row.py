@@ -97,6 +97,14 @@ class Counts(Enum):
     ADDED = "added"  # sums of several
 
 
+class Joins(Enum):
+    """How an op joins the tensors of a list, its first operand."""
+
+    NOT = "not"
+    ALONG = "along"  # a dimension that they have; its second operand names it
+    ANEW = "anew"  # along a new dimension, of which the same is true
+
+
 class Traced(Enum):
     """How the op goes through tracing."""
 
@@ -131,6 +139,9 @@ class Row:
         is_commutative: f(a, b) is f(b, a) to the last bit; a third operand, if any, is a factor of the second.
         is_by_position: though pointwise, the result depends on where an element stands, or on the memory format.
         adds: it adds its first two operands, or subtracts the one from the other.
+        multiplies: it multiplies its first two operands: by one instruction, often one that adds as well.
+        joins: how it joins the tensors of a list.
+        format_at: the position of the operand that names the memory format of its result.
         fills_at: the position of the operand with whose number all of the result is filled.
         fills_with: that number, where no operand says it.
         reduces_at: the position of the operand that may name the dimensions that it reduces.
@@ -171,6 +182,9 @@ class Row:
     is_commutative: bool = False
     is_by_position: bool = False
     adds: bool = False
+    multiplies: bool = False
+    joins: Joins = Joins.NOT
+    format_at: int | None = None
     fills_at: int | None = None
     fills_with: int | None = None
     reduces_at: int | None = None

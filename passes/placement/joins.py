@@ -10,8 +10,9 @@ from dovetail.dialects.reading import is_used, producer, users
 from dovetail.dialects.symbols import elements
 from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.dialects.torch_facts.names import LIST
-from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
+from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind, row
 from dovetail.dialects.torch_facts.out_overloads import out_overload
+from dovetail.dialects.torch_facts.row import Joins
 from dovetail.dialects.torch_facts.transposition import SMALLEST, reorders
 from dovetail.dialects.torch_facts.types import shaped_info, tensor_info
 from dovetail.passes.placement.scattered_views import is_scattered
@@ -23,8 +24,8 @@ _MOST_CHOICES = 4
 """Parts of which a kernel computes each element, to write one of them."""
 _LONGEST_CHOICE = 1024
 """Numbers of each part that lie next to each other: a workgroup then reads what its neighbours do not."""
-JOINING = ("torch.aten.cat", "torch.aten.stack")
-"""Ops of a list of tensors."""
+_SCATTER = "aten.slice_scatter.default"
+"""The library call that writes a slice where it belongs."""
 
 
 def joins_rows(op: ir.Operation) -> bool:
@@ -40,9 +41,11 @@ def kernels_write_parts(op: ir.Operation) -> bool:
 
     They write vectors of 16 bytes, so that each part of a row must be of such.
     """
+    if row(op).joins is not Joins.ALONG:
+        return False
     result, dim = tensor_info(op.results[0].type), integer(op.operands[1])
     listed = producer(op.operands[0])
-    if op.name != "torch.aten.cat" or result is None or dim is None or listed is None or not result.is_floating_point:
+    if result is None or dim is None or listed is None or not result.is_floating_point:
         return False
     infos = [tensor_info(value.type) for value in listed.operands]
     made = [producer(value) for value in listed.operands]
@@ -61,9 +64,11 @@ def selects_parts(op: ir.Operation) -> bool:
 
     Parts are short, of one size, and of whole vectors of 16 bytes; some pointwise op computes one, or takes the result.
     """
+    if row(op).joins is not Joins.ALONG:
+        return False
     result, dim = tensor_info(op.results[0].type), integer(op.operands[1])
     listed = producer(op.operands[0])
-    if op.name != "torch.aten.cat" or result is None or dim is None or listed is None or not result.is_floating_point:
+    if result is None or dim is None or listed is None or not result.is_floating_point:
         return False
     infos = [tensor_info(value.type) for value in listed.operands]
     first = infos[0] if infos else None
@@ -78,7 +83,7 @@ def selects_parts(op: ir.Operation) -> bool:
 
 def is_filled_for_scatters(op: ir.Operation) -> bool:
     """Whether `op` fills large memory only to have slices scattered into it, which ATen does."""
-    return op.name == "torch.aten.full" and _is_large(op) and _is_scattered(op, 0)
+    return row(op).is_fill and _is_large(op) and _is_scattered(op, 0)
 
 
 def is_computed_for_a_join(op: ir.Operation) -> bool:
@@ -123,15 +128,13 @@ def _is_joined(op: ir.Operation) -> bool:
     if any(each.name != LIST for each in lists):
         return False
     joins = [join for each in lists for join in users(*each.results)]
-    return bool(joins) and all(each.name in JOINING and joins_rows(each) for each in joins)
+    return bool(joins) and all(row(each).joins is not Joins.NOT and joins_rows(each) for each in joins)
 
 
 def _is_scattered(op: ir.Operation, position: int) -> bool:
     """Whether all that uses `op` are library calls that scatter a slice, of which it is that operand."""
     return is_used(op.results[0]) and all(
-        is_extern(user := use.owner.operation)
-        and aten_name(user) == "aten.slice_scatter.default"
-        and use.operand_number == position
+        is_extern(user := use.owner.operation) and aten_name(user) == _SCATTER and use.operand_number == position
         for use in op.results[0].uses
     )
 

@@ -10,16 +10,16 @@ from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.reading import COMPUTING, Module, body, made_by, producer, users
 from dovetail.dialects.symbols import is_open_op, sizes_of
 from dovetail.dialects.target import device_type
+from dovetail.dialects.torch_facts import strides
 from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.dialects.torch_facts.ops import NAMESPACES, Kind, aten_name, kind, row
-from dovetail.dialects.torch_facts.row import Row
+from dovetail.dialects.torch_facts.row import Joins, Row
 from dovetail.dialects.torch_facts.transposition import is_transposition
 from dovetail.dialects.torch_facts.types import shaped_info
 from dovetail.passes.base import Pass
 from dovetail.passes.costs.cost_model import MOST_BINDINGS
 from dovetail.passes.placement.iree_support import refusal, refusal_of
 from dovetail.passes.placement.joins import (
-    JOINING,
     is_a_copied_slice,
     is_computed_for_a_join,
     is_filled_for_scatters,
@@ -33,6 +33,8 @@ from dovetail.passes.rewriting.constants import integer
 
 NO_ELEMENTS = "a tensor without elements leaves nothing to compile"
 """Why an op of any kind is left to ATen."""
+_IN_ROWS = 0
+"""PyTorch's number of the memory format in which tensors are contiguous."""
 _TOO_MANY = f"with its result more than the {MOST_BINDINGS} tensors that one dispatch of IREE's can bind"
 
 
@@ -106,7 +108,7 @@ def _place(op: ir.Operation, device: str, devices: Devices) -> tuple[str, str]:
         return "library", NO_ELEMENTS
     if op.name == "torch.operator":
         return "fallback", "not an op of the torch dialect"
-    if op.name in JOINING:
+    if facts.joins is not Joins.NOT:
         if len(op.operands[0].owner.operands) >= MOST_BINDINGS:
             return "library", _TOO_MANY
         if joins_rows(op) and not (device == "cuda" and (selects_parts(op) or kernels_write_parts(op))):
@@ -125,20 +127,23 @@ def _place(op: ir.Operation, device: str, devices: Devices) -> tuple[str, str]:
 
 def _lays_out(op: ir.Operation, device: str) -> bool:
     """Whether `op` does nothing but to lay a permuted tensor out in rows, for which regions have no blocks."""
-    permuted = made_by(op.operands[0], "torch.aten.permute") if op.name == "torch.aten.clone" else None
-    return permuted is not None and integer(op.operands[1]) == 0 and not is_transposition(permuted, device)
+    facts = row(op)
+    if not facts.is_identity or facts.format_at is None or integer(op.operands[facts.format_at]) != _IN_ROWS:
+        return False
+    permuted = made_by(op.operands[0], "torch.aten.permute")
+    return permuted is not None and not is_transposition(permuted, device)
 
 
 def _reads_expanded(op: ir.Operation) -> bool:
     """Whether `op` computes elements of what is expanded to open sizes, which would be copied for a region."""
     made = [producer(value) for value in op.operands] if kind(op) is Kind.POINTWISE and is_open_op(op) else []
-    return any(each is not None and row(each).name == "expand" and is_open_op(each) for each in made)
+    return any(each is not None and row(each).strides is strides.expand and is_open_op(each) for each in made)
 
 
 def _has_no_elements(op: ir.Operation) -> bool:
     """Whether an operand or a result is a tensor with a size of 0, on which IREE's compiler may crash or give up."""
     values = [*op.operands, *op.results]
-    if op.name in JOINING:
+    if row(op).joins is not Joins.NOT:
         values += op.operands[0].owner.operands
     return any((info := shaped_info(value.type)) is not None and 0 in info.shape for value in values)
 

@@ -20,8 +20,6 @@ from dovetail.passes.placement.region_levels import Level, region_levels
 from dovetail.passes.rewriting.pointwise import converts
 
 _REPEATED = (Kind.POINTWISE, Kind.CREATION, Kind.VIEW)
-# Rounded as often as it is fused with sums, and yet one instruction.
-_PRODUCT = "torch.aten.mul"
 
 
 class RepeatInRegionsPass(Pass, name="repeat-in-regions", runs_at="split"):
@@ -171,7 +169,7 @@ class _Repeater(Graph[OpNode]):
         is_by_position = facts.is_by_position and not converts(op)
         if facts.kind not in _REPEATED or is_by_position or deciding_operands(op) or is_open_op(op):
             return None
-        is_function = facts.rounding is Rounding.OFTEN and not op.name.startswith(_PRODUCT)
+        is_function = facts.rounding is Rounding.OFTEN and not facts.multiplies
         return facts.flops(op) * (FUNCTION_BYTES if is_function else 1)
 
 

@@ -3,7 +3,9 @@
 import ast
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 from dovetail.dialects.torch_facts.rows import OPS
 
@@ -39,10 +41,20 @@ OWN_RULES = {
     "passes/cleanup/fold_scatters.py": "each view with its scatter",
     "passes/cleanup/pad_products.py": "products, and what is neutral in each reduction",
     "passes/cleanup/simplify_algebra.py": "a rule for each op",
-    "passes/placement/joins.py": "ops that take lists",
     "passes/placement/pass_numbers.py": "a rule for each op",
     "passes/regions/keep_scalars.py": "a rule for each op",
     "runtime/cuda/open_plan.py": "how MLIR compares integers, no ops",
+}
+
+# Passes of the placement that ask for single ops by name.
+OWN_NAMES = {
+    "passes/placement/channels_last.py": "convolutions, by the places of their operands",
+    "passes/placement/joins.py": "the call that writes a slice where it belongs",
+    "passes/placement/lay_out_convolutions.py": "convolutions, and expansions that it builds anew",
+    "passes/placement/pass_numbers.py": "a rule for each op",
+    "passes/placement/place_ops.py": "permutations alone, of the views that reorder dimensions",
+    "passes/placement/sink_gathers.py": "the op that the pass moves",
+    "passes/placement/slow_reductions.py": "sums, of which a pass makes others",
 }
 
 
@@ -62,6 +74,39 @@ def ops_named_in(source: Path) -> Iterator[tuple[int, list[str]]]:
         found += [called[1] for each in listed if each is not None and (called := OVERLOAD.match(ast.unparse(each)))]
         if len(set(found)) > 1:
             yield node.lineno, found
+
+
+def ops_asked_for_in(source: Path, module: ModuleType) -> Iterator[tuple[int, list[str]]]:
+    """The comparisons in a file, and the calls that compare, with names of ops, by line.
+
+    A constant stands for its value in `module`, which is that file.
+    """
+    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+        asked: list[ast.expr] = []
+        if isinstance(node, ast.Compare):
+            asked = [node.left, *node.comparators]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in COMPARING:
+            asked = node.args
+        elif isinstance(node, ast.MatchValue):
+            asked = [node.value]
+        words = [word for each in asked for part in ast.walk(each) for word in _words(part, module)]
+        found = [name for word in words if word not in PLACEMENTS and (name := _op(word)) in NAMES]
+        if found:
+            yield node.lineno, found
+
+
+COMPARING = ("made_by", "startswith", "endswith")
+PLACEMENTS = ("view",)
+"""Words that are compared, and happen to be names of ops."""
+
+
+def _words(node: ast.AST, module: ModuleType) -> list[str]:
+    """The texts that an expression is, or a constant that it names."""
+    value = node.value if isinstance(node, ast.Constant) else None
+    if isinstance(node, ast.Name):
+        value = getattr(module, node.id, None)
+    listed = value if isinstance(value, tuple | list | set | frozenset | dict) else [value]
+    return [each for each in listed if isinstance(each, str)]
 
 
 OVERLOAD = re.compile(r"(?:torch\.ops\.)?_?(?:aten|prims)\.(\w+)[\w.]*$")
@@ -84,6 +129,27 @@ def test_no_sets_of_ops():
     }
     assert {path: found for path, found in named.items() if path not in OWN_RULES} == {}
     assert set(OWN_RULES) == set(named), "an exception without a user"
+
+
+def test_placement_asks_rows():
+    """Would catch an op that is placed by its name: another one that is alike is placed otherwise, with no reason."""
+    asking = set()
+    for path in (ROOT / "passes/placement").glob("[!_]*.py"):
+        if list(ops_asked_for_in(path, import_module(f"dovetail.passes.placement.{path.stem}"))):
+            asking.add(str(path.relative_to(ROOT)))
+    assert asking == set(OWN_NAMES)
+
+
+def test_comparisons_are_found(tmp_path):
+    """A search that finds nothing would prove nothing."""
+    (tmp_path / "a.py").write_text(
+        'op.name == "torch.aten.clone"\nop.name in _JOINS\nmade_by(x, NAME)\nx == "view"\nx == "no op"\n'
+        'match x:\n    case "expand":\n        pass\n'
+    )
+    module = ModuleType("a")
+    vars(module).update(_JOINS=("torch.aten.cat", "torch.aten.stack"), NAME="torch.aten.mul.Tensor")
+    found = [(1, ["clone"]), (2, ["cat", "stack"]), (3, ["mul"]), (7, ["expand"])]
+    assert sorted(ops_asked_for_in(tmp_path / "a.py", module)) == found
 
 
 def test_sets_are_found(tmp_path):

@@ -7,7 +7,7 @@ import torch
 
 from dovetail.dialects.effects import Effect, effect_of
 from dovetail.dialects.torch_facts.ops import Kind, kind_of_name, row_of_name
-from dovetail.dialects.torch_facts.row import ResultMemory, Row
+from dovetail.dialects.torch_facts.row import Joins, ResultMemory, Row
 from dovetail.dialects.torch_facts.rows import OPS, ROWS
 from dovetail.dialects.torch_facts.rows.dialect import DIALECT
 
@@ -209,3 +209,20 @@ def test_reductions_that_need_elements(row: Row):
             function(empty, 1, *further)
     else:
         function(empty, 1, *further)
+
+
+@pytest.mark.parametrize("row", [row for row in OPS if row.format_at is not None], ids=lambda row: row.name)
+def test_memory_formats_are_where_the_row_says(row: Row):
+    """Would catch another operand that is taken for the format in which a copy lies."""
+    for overload in overloads(row.name):
+        arguments = [argument.name for argument in overload._schema.arguments if not argument.is_out]
+        assert arguments.index("memory_format") == row.format_at, overload
+
+
+@pytest.mark.parametrize("row", [row for row in OPS if row.joins is not Joins.NOT], ids=lambda row: row.name)
+def test_joins(row: Row):
+    """Would catch a stack that is taken for a concatenation: its result has other dimensions."""
+    joined = getattr(torch.ops.aten, row.name)([torch.ones(2, 3), torch.zeros(2, 3)], 1)
+    assert joined.shape == ((2, 6) if row.joins is Joins.ALONG else (2, 2, 3))
+    assert joined.flatten()[0] == 1
+    assert joined.flatten()[3] == 0
