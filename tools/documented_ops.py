@@ -1,5 +1,6 @@
-"""The sections of docs/ops.md: what rows can say, what kinds claim, and every row."""
+"""The sections of docs/ops.md: why ops are left to ATen, what rows can say, what kinds claim, and every row."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import fields
 from enum import Enum
@@ -10,7 +11,9 @@ from dovetail.dialects.torch_facts.ops import row_of_name
 from dovetail.dialects.torch_facts.refused import Refused
 from dovetail.dialects.torch_facts.row import Kind, Row
 from dovetail.dialects.torch_facts.rows import FILES
+from dovetail.dialects.torch_facts.rows.kinds import OF_KINDS, OfKinds
 from dovetail.frontend.decompose.replacements import REPLACEMENTS
+from dovetail.passes.placement.reasons import REASONS, Reason
 from dovetail.tools.documented_attributes import documented_attributes
 from dovetail.tools.markdown import table
 
@@ -25,12 +28,32 @@ _KINDS = {
     Kind.UNKNOWN: _CLAIMS_NOTHING,
 }
 _TYPES = {(): "", FLOATS: " (floats)", INTEGERS: " (integers)"}
+_REASONS_HEAD = ("reason, in `dovetail.stats()` and `dovetail.explain()`", "what changes it")
+_UNTIL = "where a newer IREE no longer needs it"
 _OWN_COLUMNS = ("name", "kind", "refused")
 
 
 def ops_sections() -> dict[str, str]:
     """The sections by name."""
-    return {"ops:fields": _fields(), "ops:kinds": _claims(), "ops:rows": "\n".join(map(_file, FILES))}
+    rows = "\n".join(map(_file, FILES))
+    return {"ops:reasons": _reasons(), "ops:fields": _fields(), "ops:kinds": _claims(), "ops:rows": rows}
+
+
+def _reasons() -> str:
+    own = "one of those in the right column below", f"`refused` of the op's row, {_UNTIL}; a replacement before that"
+    kinds = ((f"`{each.refused.reason}`", _changed_by(each)) for each in OF_KINDS)
+    placed = ((f"`{stated(each)}`{'' if each.is_fallback else ' (no fallback)'}", each.changed_by) for each in REASONS)
+    return "\n".join(table(_REASONS_HEAD, (own, *kinds, *placed))) + "\n"
+
+
+def stated(reason: Reason) -> str:
+    """A reason, with dots for what only the op tells."""
+    return re.sub(r"{[^}]*}", "…", reason.text)
+
+
+def _changed_by(each: OfKinds) -> str:
+    excepted = f"`{each.excepted}` of the op's row; " if each.excepted else ""
+    return f"{excepted}the rule in `dialects/torch_facts/rows/kinds.py`, {_UNTIL}"
 
 
 def _fields() -> str:

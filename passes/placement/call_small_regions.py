@@ -27,6 +27,7 @@ from dovetail.dialects.torch_facts.ops import Kind, aten_name, is_constant, kind
 from dovetail.passes.base import Pass
 from dovetail.passes.costs.cost_model import CostModel, costs_of
 from dovetail.passes.placement.library_calls import clone_as_library_call
+from dovetail.passes.placement.reasons import NO_CODE, SMALL
 
 
 class CallSmallRegionsPass(Pass, name="call-small-regions", runs_at="program"):
@@ -50,7 +51,7 @@ class CallSmallRegionsPass(Pass, name="call-small-regions", runs_at="program"):
                 if region is None:
                     continue
                 if is_on_gpu and all(row(op).is_fill for op in body(region)[:-1] if not is_constant(op)):
-                    reason = "IREE fills memory without code that could be launched"
+                    reason = NO_CODE.of()
                 else:
                     reason = "" if written.intersection(op.results) else _reason(op, region, costs)
                 if reason:
@@ -78,7 +79,7 @@ def _reason(call: ir.Operation, region: func.FuncOp, costs: CostModel) -> str:
     as_calls, as_region = costs.as_library_calls(ops), costs.as_region(call.operands, call.results)
     if as_calls > as_region:
         return ""
-    return f"small: {as_calls:.1f} us as library calls, {as_region:.1f} us as a region"
+    return SMALL.of(as_calls=as_calls, as_region=as_region)
 
 
 def _beside_library_call(call: ir.Operation) -> bool:

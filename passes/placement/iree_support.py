@@ -19,6 +19,7 @@ from dovetail.dialects.torch_facts.refused import Tensors, When, dtypes_of
 from dovetail.dialects.torch_facts.row import Row
 from dovetail.dialects.torch_facts.rows.kinds import OF_KINDS
 from dovetail.passes.placement.open_sizes import open_refusal
+from dovetail.passes.placement.reasons import NO_TYPE
 from dovetail.passes.placement.slow_reductions import slow_reduction
 
 
@@ -49,7 +50,7 @@ def refusal_of(op: ir.Operation, device: str) -> str:
 def _refusal(op: Row, name: str, tensors: Tensors, device: str) -> str:
     unknown = sorted(dtypes_of(tensors).difference(EVERY))
     if unknown:
-        return f"element type {unknown[0]} can't be imported"
+        return NO_TYPE.of(dtype=unknown[0])
     own = [refused for refused in op.refused if refused.when is not When.FOLDED]
     for refused in (*own, *(each.refused for each in OF_KINDS if each.is_of(op))):
         if refused.holds(name, tensors, device):

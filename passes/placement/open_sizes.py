@@ -27,17 +27,12 @@ from dovetail.dialects.torch_facts.ops import Kind, row
 from dovetail.dialects.torch_facts.transposition import reorders
 from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info
 from dovetail.passes.costs.gpu_shares import MOST_IN_A_ROW
+from dovetail.passes.placement.reasons import EMPTY, NO_ROWS, OPEN, SHORT_ROWS, SUM_TYPE, UNRELATED
 from dovetail.passes.rewriting.constants import integer
 from dovetail.passes.rewriting.sums import reduced_dims
 
-UNKNOWN = "a size is known only when it runs"
-_UNRELATED = "sizes that are known only when it runs may differ"
-_SUM_TYPE = "an open dimension is summed up in float32 alone"
-_NO_ROWS = "on a GPU, rows of float32 alone are reduced where sizes are open"
-_SHORT_ROWS = "on a GPU, ATen reduces an open number of short rows faster"
 _SHORTEST, _SHORTEST_OPEN = 256, 1024
 """Of rows on a GPU, of known length and of an open one, which the module's hints tell."""
-_EMPTY = "an open dimension may have no elements, of which none is the largest"
 
 
 def open_refusal(op: ir.Operation, device: str) -> str:
@@ -47,19 +42,19 @@ def open_refusal(op: ir.Operation, device: str) -> str:
     facts, tensors = row(op), [value for value in (*op.operands, *op.results) if shaped_info(value.type) is not None]
     sizes = [known_sizes(value) for value in tensors]
     if facts.kind not in (Kind.POINTWISE, Kind.REDUCTION) or any(map(is_open_number, op.operands)):
-        return UNKNOWN
+        return OPEN.of()
     if any(each is None for each in sizes) or not can_be_sized(op):
-        return UNKNOWN
+        return OPEN.of()
     if facts.kind is Kind.POINTWISE:
         *operands, result = [each for each in sizes if each is not None]
-        return "" if all(_meets(operand, result) for operand in operands) else _UNRELATED
+        return "" if all(_meets(operand, result) for operand in operands) else UNRELATED.of()
     if device != "cpu" and (refusal := _row_refusal(op)):
         return refusal
     info = require_shaped_info(op.operands[0].type)
     if facts.needs_elements and any(bounds(size, ranges_of(op))[0] < 1 for size in _reduced(op, sizes[0] or ())):
-        return _EMPTY
+        return EMPTY.of()
     is_exact = info.dtype == "float32" or (info.dtype == "float64" and _ends_as_float32(op))
-    return _SUM_TYPE if facts.is_sum and not is_exact else ""
+    return SUM_TYPE.of() if facts.is_sum and not is_exact else ""
 
 
 def _ends_as_float32(op: ir.Operation) -> bool:
@@ -83,12 +78,12 @@ def _row_refusal(op: ir.Operation) -> str:
     """
     info = require_shaped_info(op.operands[0].type)
     if info.dtype != "float32" or not row(op).reduces_open_rows or reduced_dims(op) != [len(info.shape) - 1]:
-        return _NO_ROWS
+        return NO_ROWS.of()
     length, expected = info.shape[-1], expected_info(op.operands[0])
     if length is not None and length > MOST_IN_A_ROW:
-        return _NO_ROWS
+        return NO_ROWS.of()
     shortest = _SHORTEST if length is not None else _SHORTEST_OPEN
-    return "" if expected is not None and expected.shape[-1] >= shortest else _SHORT_ROWS
+    return "" if expected is not None and expected.shape[-1] >= shortest else SHORT_ROWS.of()
 
 
 def _reduced(op: ir.Operation, sizes: Sequence[KnownSize]) -> list[KnownSize]:

@@ -18,6 +18,7 @@ from dovetail.dialects.torch_facts.transposition import is_transposition
 from dovetail.dialects.torch_facts.types import shaped_info
 from dovetail.passes.base import Pass
 from dovetail.passes.costs.cost_model import MOST_BINDINGS
+from dovetail.passes.placement import reasons
 from dovetail.passes.placement.iree_support import refusal, refusal_of
 from dovetail.passes.placement.joins import (
     is_a_copied_slice,
@@ -27,15 +28,13 @@ from dovetail.passes.placement.joins import (
     kernels_write_parts,
     selects_parts,
 )
-from dovetail.passes.placement.open_sizes import UNKNOWN, can_be_sized
+from dovetail.passes.placement.open_sizes import can_be_sized
 from dovetail.passes.placement.placed_graph import placement_of
+from dovetail.passes.placement.reasons import Reason
 from dovetail.passes.rewriting.constants import integer
 
-NO_ELEMENTS = "a tensor without elements leaves nothing to compile"
-"""Why an op of any kind is left to ATen."""
 _IN_ROWS = 0
 """PyTorch's number of the memory format in which tensors are contiguous."""
-_TOO_MANY = f"with its result more than the {MOST_BINDINGS} tensors that one dispatch of IREE's can bind"
 
 
 class PlaceOpsPass(Pass, name="place-ops", runs_at="split"):
@@ -71,7 +70,7 @@ def _place_numbers(function_op: func.FuncOp) -> None:
                 use.owner.operands[use.operand_number] = op.clone().results[0]
     for op in (op for op in body(function_op) if op.name == NUMBER):
         if not _is_in_regions(op):
-            _tag(op, "library", "a number as a tensor, on the CPU")
+            _tag(op, *_left(reasons.NUMBER_ON_CPU))
 
 
 def _is_in_regions(op: ir.Operation) -> bool:
@@ -80,48 +79,53 @@ def _is_in_regions(op: ir.Operation) -> bool:
     return all(each == "region" or (each == "view" and _is_in_regions(user)) for user, each in placed)
 
 
+def _left(reason: Reason, **told: object) -> tuple[str, str]:
+    """The placement of an op that is left to ATen."""
+    return "fallback" if reason.is_fallback else "library", reason.of(**told)
+
+
 def _place(op: ir.Operation, device: str, devices: Devices) -> tuple[str, str]:
     is_known = op.name == CopyOp.OPERATION_NAME or kind(op) not in (Kind.VIEW, Kind.UNKNOWN)
     if is_known and (elsewhere := devices.elsewhere(op)):
-        return "library", f"a tensor lies on {elsewhere}, regions run on {devices.home}"
+        return _left(reasons.ELSEWHERE, device=elsewhere, home=devices.home)
     if op.name == CopyOp.OPERATION_NAME:
         if _has_no_elements(op):
-            return "library", NO_ELEMENTS
+            return _left(reasons.NO_ELEMENTS)
         is_sized = sizes_of(op.results[0]) is not None and can_be_sized(op)
         if is_open_op(op) and not is_sized:
-            return "fallback", UNKNOWN
+            return _left(reasons.OPEN)
         if device == "cpu" and is_a_copied_slice(op):
-            return "library", "ATen copies a slice row by row"
+            return _left(reasons.COPIES_SLICE)
         # A region's result is in memory of its own, whatever value it is.
         reason = refusal("aten.clone.default", [expected_info(op.operands[0])], device)
         return ("fallback", reason) if reason else ("region", "")
     if op.name == NUMBER and is_open_op(op):
-        return "library", "a number as a tensor, for regions to take"
+        return _left(reasons.NUMBER)
     facts, name = row(op), aten_name(op)
     if facts.kind is Kind.VIEW:
         return "view", ""
     if facts.kind is Kind.LIBRARY:
-        return "library", f"library kernel: {facts.kernel}"
+        return _left(reasons.KERNEL, kernel=facts.kernel)
     if facts.kind is Kind.UNKNOWN:
-        return "fallback", _unknown(facts, name)
+        return _left(_unknown(facts, name))
     if _has_no_elements(op):
-        return "library", NO_ELEMENTS
+        return _left(reasons.NO_ELEMENTS)
     if op.name == "torch.operator":
-        return "fallback", "not an op of the torch dialect"
+        return _left(reasons.NO_DIALECT)
     if facts.joins is not Joins.NOT:
         if len(op.operands[0].owner.operands) >= MOST_BINDINGS:
-            return "library", _TOO_MANY
+            return _left(reasons.TOO_MANY, most=MOST_BINDINGS)
         if joins_rows(op) and not (device == "cuda" and (selects_parts(op) or kernels_write_parts(op))):
-            return "library", "ATen copies rows of several tensors faster than a loop over the result's elements"
+            return _left(reasons.JOINS_ROWS)
     if _lays_out(op, device):
-        return "library", "ATen lays out in rows what lies in another order"
+        return _left(reasons.LAYS_OUT)
     reason = refusal_of(op, device)
     if not reason and device == "cpu" and _reads_expanded(op):
-        return "library", "ATen reads what is expanded to open sizes without a copy"
+        return _left(reasons.READS_EXPANDED)
     if not reason and device == "cpu" and is_computed_for_a_join(op):
-        return "library", "ATen computes what it joins, without a copy"
+        return _left(reasons.COMPUTES_JOINED)
     if not reason and device == "cpu" and is_filled_for_scatters(op):
-        return "library", "ATen scatters into what it filled, without a copy"
+        return _left(reasons.SCATTERS)
     return ("fallback", reason) if reason else ("region", "")
 
 
@@ -148,9 +152,9 @@ def _has_no_elements(op: ir.Operation) -> bool:
     return any((info := shaped_info(value.type)) is not None and 0 in info.shape for value in values)
 
 
-def _unknown(facts: Row, name: str | None) -> str:
+def _unknown(facts: Row, name: str | None) -> Reason:
     """Why nothing is known of the work of an op."""
     if facts.name:
-        return "its row in dialects/torch_facts/rows/opaque.py claims no kind"
+        return reasons.NO_KIND
     is_aten = name is not None and name.split(".")[0] in NAMESPACES
-    return "no row in dialects/torch_facts/rows" if is_aten else "a custom op"
+    return reasons.NO_ROW if is_aten else reasons.CUSTOM

@@ -15,6 +15,7 @@ from dovetail.passes.costs.gpu_shares import (
     few_form,
     row_form,
 )
+from dovetail.passes.placement.reasons import APART, COLUMNS, ONE_ROW_OF, ONE_THREAD, ROWS_OF
 from dovetail.passes.rewriting.sums import SUMS, reduced_dims
 
 
@@ -30,15 +31,16 @@ def slow_reduction(op: ir.Operation) -> str:
     result = tensor_info(op.results[0].type)
     is_count = result is not None and (source.dtype, result.dtype) == ("bool", "int64")
     if (source.itemsize > 4 or not source.is_floating_point) and not is_count:
-        return "" if is_small and not is_alone else "one thread would reduce each row of whole or wide numbers"
+        return "" if is_small and not is_alone else ONE_THREAD.of()
     if dims != list(range(dims[0], dims[-1] + 1)):
-        return "" if is_small else "no kernel reduces dimensions that lie apart"
+        return "" if is_small else APART.of()
     outer, count = prod(source.shape[: dims[0]]), prod(source.shape[dims[0] : dims[-1] + 1])
     inner = prod(source.shape[dims[-1] + 1 :])
     if inner == 1 and not row_form(outer, count):
-        rows = "one row" if outer == 1 else "rows"
-        return "" if is_small and outer > 1 else f"no kernel reduces {rows} of {count} numbers"
+        if outer == 1:
+            return ONE_ROW_OF.of(count=count)
+        return "" if is_small else ROWS_OF.of(count=count)
     is_added_up = op.name in SUMS and few_form(dims, count, inner)
     if inner > 1 and not is_small and not is_added_up and not column_form(count, inner):
-        return f"no kernel reduces columns but by {COLUMN_TILE}, of {ROW_TILE} rows"
+        return COLUMNS.of(tile=COLUMN_TILE, rows=ROW_TILE)
     return ""

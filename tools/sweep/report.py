@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 
-from dovetail.passes.placement.place_ops import NO_ELEMENTS
+from dovetail.passes.placement.reasons import NO_ELEMENTS
 from dovetail.tools.markdown import cell, table
 from dovetail.tools.sweep.cpu import Cpu
 from dovetail.tools.sweep.judge import ACCEPTED
@@ -74,7 +74,7 @@ def _wrong(part: dict) -> Iterable[str]:
 def _left(part: dict) -> Iterable[str]:
     for op, left, types in part["left"]:
         cause, _, reason = left.partition(": ")
-        if reason == NO_ELEMENTS:  # so it is with every op
+        if reason == NO_ELEMENTS.text:  # so it is with every op
             continue
         name = cause.removeprefix("aten.").removesuffix(".default")
         through = "" if name == op else f" (through `{name}`)"
