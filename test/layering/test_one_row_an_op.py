@@ -51,6 +51,7 @@ OWN_NAMES = {
     "passes/placement/channels_last.py": "convolutions, by the places of their operands",
     "passes/placement/joins.py": "the call that writes a slice where it belongs",
     "passes/placement/lay_out_convolutions.py": "convolutions, and expansions that it builds anew",
+    "passes/placement/open_sizes.py": "splits, by the places of their operands",
     "passes/placement/pass_numbers.py": "a rule for each op",
     "passes/placement/place_ops.py": "permutations alone, of the views that reorder dimensions",
     "passes/placement/sink_gathers.py": "the op that the pass moves",
