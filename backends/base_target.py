@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from dovetail.backends.compiler_runs import CompilerRuns, Run
+from dovetail.backends.compiling.compiler_runs import CompilerRuns, Run
 from dovetail.backends.cuda.assembler import Assembled
 
 COMPILER_PACKAGE = "iree-base-compiler"

@@ -12,7 +12,7 @@ from torch_mlir.dialects._ods_common import _cext
 
 from dovetail.dialects.dovetail import Dovetail, ext
 from dovetail.dialects.reading import Module
-from dovetail.dialects.size_facts import broken_facts
+from dovetail.dialects.sizes.size_facts import broken_facts
 from dovetail.errors import ModuleError
 
 DEEPEST = 500

@@ -13,8 +13,8 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import BODY, CONDITION, ELSE, THEN
-from dovetail.dialects.calls import extern
 from dovetail.dialects.reading import Module, Role, body, referred
+from dovetail.dialects.statements.calls import extern
 
 COND, WHILE_LOOP = "dovetail.cond", "dovetail.while_loop"
 PARTS = {COND: (THEN, ELSE), WHILE_LOOP: (CONDITION, BODY)}

@@ -11,9 +11,9 @@ from typing import TypeVar
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import written
 from dovetail.dialects.dovetail import AllocOp, FreeOp, PartOp, ReuseOp
 from dovetail.dialects.reading import Module, arguments
+from dovetail.dialects.statements.calls import written
 from dovetail.dialects.torch_facts.names import LOAD, STORE
 from dovetail.dialects.torch_facts.types import is_memory
 

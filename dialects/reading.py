@@ -13,7 +13,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import ROLE
 from dovetail.dialects.by_key import by_key
-from dovetail.dialects.stated import named, stated
+from dovetail.dialects.statements.stated import named, stated
 from dovetail.errors import ModuleError
 
 

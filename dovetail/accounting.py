@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import TILING
-from dovetail.dialects.calls import is_extern, is_fallback, reason
 from dovetail.dialects.control_flow import control_flow_name
-from dovetail.dialects.devices import described
 from dovetail.dialects.memory.memory_use import saved_bytes
 from dovetail.dialects.reading import Module, Role, role
+from dovetail.dialects.sizes.expected import expected_infos
+from dovetail.dialects.statements.calls import is_extern, is_fallback, reason
+from dovetail.dialects.statements.devices import described
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind, row
 from dovetail.runtime.stats import Stats
 
@@ -28,7 +29,7 @@ def account(module: ir.Module, stats: Stats) -> None:
             if placement is None:
                 continue
             stats.ops[placement] += 1
-            stats.flops[placement] += 0 if aten_name(op) is None else row(op).flops(op)
+            stats.flops[placement] += 0 if aten_name(op) is None else row(op).flops(op, expected_infos)
             if is_extern(op):
                 stats.library_calls[(control_flow_name(op) or aten_name(op), _reason(op))] += 1
     stats.saved_bytes += sum(map(saved_bytes, Module(module).of(Role.FORWARD).values()))

@@ -6,21 +6,21 @@ from math import ceil, log2
 
 from torch_mlir import ir
 
-from dovetail.backends.cache import RegionCache
-from dovetail.backends.compiler_runs import Cause
-from dovetail.backends.launch_plans import LaunchPlan
-from dovetail.backends.outcomes import CompileFailure
+from dovetail.backends.compiling.cache import RegionCache
+from dovetail.backends.compiling.compiler_runs import Cause
+from dovetail.backends.compiling.launch_plans import LaunchPlan
+from dovetail.backends.compiling.outcomes import CompileFailure
 from dovetail.backends.target import target_for_device
-from dovetail.dialects.calls import fallbacks
 from dovetail.dialects.reading import Module
-from dovetail.dialects.target import device_of
+from dovetail.dialects.statements.calls import fallbacks
+from dovetail.dialects.statements.target import device_of
 from dovetail.errors import StrictError
 from dovetail.loading import Loaded, Made, flushed, launchers, load, made, several_loops, write_plans
 from dovetail.options import Options
 from dovetail.passes.pipeline import Pipeline, fallback_pipeline, launch_pipeline, split_pipeline
 from dovetail.passes.regions.pieces import pieces_of, work_count
 from dovetail.passes.running.runner import Runner
-from dovetail.runtime.plans import Launcher
+from dovetail.runtime.load_plan import Launcher
 from dovetail.runtime.stats import current, timed
 from dovetail.tuning import tune
 

@@ -17,11 +17,11 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch_mlir import ir
 
 from dovetail.accounting import account
-from dovetail.backends import iree_worker
+from dovetail.backends.compiling import iree_worker
 from dovetail.backends.target import target_for_device
 from dovetail.build import build
 from dovetail.dialects.context import make_context
-from dovetail.dialects.target import device_type
+from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.read_once import types_read_once
 from dovetail.eager_path import eager_variant, flat, note_eager, warned_of_defect
 from dovetail.errors import DovetailError, OptionError, RereadError, UnsupportedError

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from dovetail.errors import AliasMismatch
-from dovetail.runtime.alike import Alike
+from dovetail.runtime.checks.alike import Alike
 
 
 class HeldTensors:

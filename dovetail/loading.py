@@ -6,22 +6,24 @@ from dataclasses import dataclass, replace
 from torch_mlir import ir
 
 from dovetail.backends.base_target import Target
-from dovetail.backends.cache import RegionCache
-from dovetail.backends.iree import compile_regions
-from dovetail.backends.launch_plans import LaunchPlan
-from dovetail.backends.outcomes import CompiledRegion, CompileFailure, Outcome
+from dovetail.backends.compiling.cache import RegionCache
+from dovetail.backends.compiling.iree import compile_regions
+from dovetail.backends.compiling.launch_plans import LaunchPlan
+from dovetail.backends.compiling.outcomes import CompiledRegion, CompileFailure, Outcome
 from dovetail.backends.target import target_for_device
 from dovetail.dialects.attributes import VARIANT
-from dovetail.dialects.handed_on import handed_on
-from dovetail.dialects.plans import code_of, digest, import_plans, plans
+from dovetail.dialects.building.region_texts import region_texts
+from dovetail.dialects.memory.handed_on import handed_on
 from dovetail.dialects.reading import Module
-from dovetail.dialects.regions import choice, driver_of, region_texts
-from dovetail.dialects.target import device_of
+from dovetail.dialects.statements.plans import code_of, digest, plans
+from dovetail.dialects.statements.regions import choice, driver_of
+from dovetail.dialects.statements.target import device_of
 from dovetail.dialects.torch_facts.subnormals import telling_op
 from dovetail.dialects.torch_facts.types import is_open
 from dovetail.options import Options
-from dovetail.runtime.launch import Executable
-from dovetail.runtime.plans import Launcher, load_plan, unavailable, unloadable
+from dovetail.passes.launches.import_plans import import_plans
+from dovetail.runtime.launches.iree_executable import Executable
+from dovetail.runtime.load_plan import Launcher, load_plan, unavailable, unloadable
 
 # A region's text, the variant that it is compiled in, and the driver that runs it without a plan.
 Made = tuple[str, str, str]

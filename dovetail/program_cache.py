@@ -18,11 +18,11 @@ from torch_mlir import ir
 
 from dovetail import backends, dialects, frontend, passes, runtime
 from dovetail.backends.base_target import COMPILER_PACKAGE
-from dovetail.backends.cache import RegionCache
+from dovetail.backends.compiling.cache import RegionCache
 from dovetail.backends.target import CpuTarget
-from dovetail.dialects.plans import plans
 from dovetail.dialects.reading import Module
-from dovetail.dialects.target import device_type
+from dovetail.dialects.statements.plans import plans
+from dovetail.dialects.statements.target import device_type
 from dovetail.errors import ArtifactError, OptionError
 from dovetail.frontend.program_key import call_text
 from dovetail.frontend.program_key.unkeyed import Unkeyed
@@ -32,8 +32,8 @@ from dovetail.passes.regions.inline_regions import InlineRegionsPass
 from dovetail.passes.regions.split_region import SplitRegionPass
 from dovetail.passes.running.runner import Runner
 from dovetail.runtime.artifact import RUNTIME_PACKAGE, load_artifact, packed
-from dovetail.runtime.launch import Executable
-from dovetail.runtime.plans import Launcher, unavailable
+from dovetail.runtime.launches.iree_executable import Executable
+from dovetail.runtime.load_plan import Launcher, unavailable
 from dovetail.runtime.stats import current
 
 SWITCH = "DOVETAIL_CACHE_PROGRAMS"

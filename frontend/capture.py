@@ -30,6 +30,7 @@ from dovetail.frontend.capture_checks import (
     check_rereads,
     check_tracked,
 )
+from dovetail.frontend.decompose.python_kernels import without_python_kernels
 from dovetail.frontend.decompose.table import decided, decompositions
 from dovetail.frontend.described import describe
 from dovetail.frontend.devices import forget_other_gpus
@@ -53,7 +54,6 @@ from dovetail.frontend.trace.alias_free import AliasFree
 from dovetail.frontend.trace.branch_gradients import branch_gradients
 from dovetail.frontend.trace.foretold import Foretold, restoring_modes
 from dovetail.frontend.trace.open_tangents import open_tangents
-from dovetail.frontend.trace.python_kernels import without_python_kernels
 from dovetail.frontend.trace.shared_memory import shared_memory
 
 GraphBreak = DataDependentOutputException

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import torch
 
-from dovetail.dialects.operand_strides import Stated
-from dovetail.dialects.subclasses import Convention
+from dovetail.dialects.statements.operand_strides import Stated
+from dovetail.dialects.statements.subclasses import Convention
 from dovetail.frontend.observe.alias_groups import AliasGroup
 
 

@@ -25,6 +25,10 @@ from dovetail.passes.exactness.verify_comparisons import VerifyComparisonsPass
 from dovetail.passes.in_place.prove_in_place import ProveInPlacePass
 from dovetail.passes.in_place.state_updates import StateUpdatesPass
 from dovetail.passes.launches.verify_launches import VerifyLaunchesPass
+from dovetail.passes.layouts.lay_out_attention import LayOutAttentionPass
+from dovetail.passes.layouts.lay_out_convolutions import LayOutConvolutionsPass
+from dovetail.passes.layouts.lay_out_operands import LayOutOperandsPass
+from dovetail.passes.layouts.lay_out_results import LayOutResultsPass
 from dovetail.passes.levels.verify_level import VerifyLevelPass
 from dovetail.passes.memory.plan_memory import PlanMemoryPass
 from dovetail.passes.memory.verify_memory import VerifyMemoryPass
@@ -32,10 +36,6 @@ from dovetail.passes.partition.partition import PartitionPass
 from dovetail.passes.partition.save_in_branches import SaveInBranchesPass
 from dovetail.passes.placement.batch_library_calls import BatchLibraryCallsPass
 from dovetail.passes.placement.call_small_regions import CallSmallRegionsPass
-from dovetail.passes.placement.lay_out_attention import LayOutAttentionPass
-from dovetail.passes.placement.lay_out_convolutions import LayOutConvolutionsPass
-from dovetail.passes.placement.lay_out_operands import LayOutOperandsPass
-from dovetail.passes.placement.lay_out_results import LayOutResultsPass
 from dovetail.passes.placement.outline_regions import OutlineRegionsPass
 from dovetail.passes.placement.pass_numbers import PassNumbersPass
 from dovetail.passes.placement.place_ops import PlaceOpsPass

@@ -13,18 +13,18 @@ from typing import Any
 from torch_mlir import ir
 
 from dovetail.backends.base_target import COMPILER_PACKAGE, Target
+from dovetail.backends.compiling.outcomes import CompiledRegion
 from dovetail.backends.host_cpu import host_cpu
-from dovetail.backends.outcomes import CompiledRegion
 from dovetail.backends.target import target_for_device
 from dovetail.dialects.context import make_context, parse_module
-from dovetail.dialects.plans import code_of, digest, plans
 from dovetail.dialects.reading import Module
-from dovetail.dialects.regions import driver_of
-from dovetail.dialects.target import device_of, device_type
+from dovetail.dialects.statements.plans import code_of, digest, plans
+from dovetail.dialects.statements.regions import driver_of
+from dovetail.dialects.statements.target import device_of, device_type
 from dovetail.errors import ArtifactError, OptionError
 from dovetail.runtime.archive import LIMIT_BYTES, MANIFEST, MODULE, ArchiveError, read_archive
-from dovetail.runtime.launch import Executable
-from dovetail.runtime.plans import Launcher, Planned, load_plan, unavailable
+from dovetail.runtime.launches.iree_executable import Executable
+from dovetail.runtime.load_plan import Launcher, Planned, load_plan, unavailable
 from dovetail.runtime.stats import current
 
 FORMAT = 2

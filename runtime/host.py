@@ -6,8 +6,8 @@ from functools import partial
 import torch
 
 from dovetail.backends.python.tensors import WRITES, in_rows, laid_out, with_strides
-from dovetail.runtime.addresses import are_importable
-from dovetail.runtime.launch import Executable, prepare, ready
+from dovetail.runtime.checks.addresses import are_importable
+from dovetail.runtime.launches.iree_executable import Executable, prepare, ready
 from dovetail.runtime.stats import count_copy
 
 

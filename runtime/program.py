@@ -9,10 +9,10 @@ from dovetail.backends.python.emitter import Emitter, Source
 from dovetail.dialects.attributes import BACKWARD, CURRENT_DEVICE, FORWARD
 from dovetail.dialects.control_flow import subgraphs
 from dovetail.dialects.dovetail import AllocOp, FreeOp, SetMetadataOp, TouchOp, WriteOp
+from dovetail.dialects.memory.named_memory import names_memory
 from dovetail.dialects.reading import Module, Role, body, of_class, referred, symbol
-from dovetail.dialects.regions import destinations
-from dovetail.dialects.stated import stated
-from dovetail.dialects.updates import names_memory
+from dovetail.dialects.statements.regions import destinations
+from dovetail.dialects.statements.stated import stated
 from dovetail.errors import AliasMismatch, ModuleError
 from dovetail.runtime.autograd.border import Border
 from dovetail.runtime.autograd.interrupted import Interrupted
@@ -21,10 +21,10 @@ from dovetail.runtime.autograd.read_border import read_border
 from dovetail.runtime.autograd.read_layouts import read_layouts
 from dovetail.runtime.autograd.read_partial_backward import read_partial_backward
 from dovetail.runtime.autograd.read_replay import read_replay
+from dovetail.runtime.checks.read_guard import read_guard
 from dovetail.runtime.cuda import torch_streams
 from dovetail.runtime.cuda.read_recordable import recorded_halves
 from dovetail.runtime.host import HELPERS, HOST_HELPERS, below_autograd, taking_any, unboxed
-from dovetail.runtime.read_guard import read_guard
 from dovetail.runtime.read_updates import with_updates
 from dovetail.runtime.subclasses.boundary import with_subclasses
 

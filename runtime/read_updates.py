@@ -7,10 +7,10 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import ONLY_UPDATES
 from dovetail.dialects.dovetail import WriteOp
+from dovetail.dialects.memory.roots import argument_number
 from dovetail.dialects.reading import Module, arguments, body, of_class, referred
-from dovetail.dialects.updates import position
+from dovetail.runtime.checks.read_guard import read_guard
 from dovetail.runtime.extension import extension
-from dovetail.runtime.read_guard import read_guard
 from dovetail.runtime.updates import Run, Updates
 
 
@@ -25,8 +25,8 @@ def with_updates(module: Module, executables: Mapping[str, Callable], program: R
     runs = [executables.get(referred(op, "callee")) for op in launches]
     if check is None or not all(isinstance(run, launch.Plan) for run in runs):
         return program
-    positions = [tuple(map(position, op.operands)) for op in launches]
+    positions = [tuple(map(argument_number, op.operands)) for op in launches]
     writes = [op.opview for op in of_class(body(module.call), WriteOp)]
-    moved = [index for op in writes for index in repeat(position(op.ref), op.version_count)]
+    moved = [index for op in writes for index in repeat(argument_number(op.ref), op.version_count)]
     count = len(arguments(module.call))
     return Updates(launch.Launches(tuple(zip(runs, positions, strict=True)), count, check), moved, program)

@@ -146,7 +146,7 @@ def remembered_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     from remembered_runs import remembering
 
-    from dovetail.backends.compiler_runs import CompilerRuns
+    from dovetail.backends.compiling.compiler_runs import CompilerRuns
 
     monkeypatch.setattr(CompilerRuns, "run", remembering(CompilerRuns.run, REPOSITORY / "build" / "cache" / "runs"))
 

@@ -27,7 +27,7 @@ from pathlib import Path
 # asks at its first comparison.
 _IMPORTS = {
     "dovetail-opt": ["dovetail.tools.opt.command"],
-    "--run-check": ["dovetail.runtime.reference", "torch.distributed.tensor"],
+    "--run-check": ["dovetail.runtime.reference.executor", "torch.distributed.tensor"],
     "dovetail-compile": ["dovetail.tools.compile"],
     "dovetail-run": ["dovetail.tools.run.command"],
 }

@@ -13,11 +13,11 @@ from dovetail.backends.target import TARGETS, target_for_device
 from dovetail.build import build
 from dovetail.dialects.attributes import LEVEL, TARGET
 from dovetail.dialects.context import make_context, parse_module
-from dovetail.dialects.plans import drop_plans
 from dovetail.dialects.reading import attribute
-from dovetail.dialects.target import device_of
+from dovetail.dialects.statements.target import device_of
 from dovetail.errors import DovetailError, OptionError, PassError
 from dovetail.options import CHOICES, Options
+from dovetail.passes.launches.import_plans import drop_plans
 from dovetail.passes.partition.partition import PartitionPass
 from dovetail.passes.pipeline import compile_pipeline, since
 from dovetail.passes.running.runner import Runner

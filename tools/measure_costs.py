@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import torch
 
-from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.backends.python.memory import allocate
 from dovetail.backends.target import target_for_device
 from dovetail.dialects.attributes import DRIVER, LEVEL, ROLE

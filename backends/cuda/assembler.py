@@ -10,7 +10,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dovetail.backends.compiler_runs import CompilerRuns, Run
+from dovetail.backends.compiling.compiler_runs import CompilerRuns, Run
 
 MOST_LOCAL_BYTES = 512
 """Of one thread. A kernel that keeps more in memory instead of registers was tiled too large, and is slow."""

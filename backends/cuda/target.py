@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from dovetail.backends.base_target import COMMON_FLAGS, Target
-from dovetail.backends.compiler_runs import CompilerRuns, Run
+from dovetail.backends.compiling.compiler_runs import CompilerRuns, Run
 from dovetail.backends.cuda.assembler import Assembled, assemble, assembler_version
 
 _DEVICE = re.compile(r'torch\.constant\.device "cuda:\d+"')

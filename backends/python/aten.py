@@ -8,7 +8,7 @@ from torch_mlir import ir
 
 from dovetail.backends.python.literals import literal
 from dovetail.dialects.attributes import DEVICE
-from dovetail.dialects.stated import stated
+from dovetail.dialects.statements.stated import stated
 from dovetail.dialects.torch_facts import names
 from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC, CONVERSIONS
 from dovetail.dialects.torch_facts.ops import is_constant

@@ -22,13 +22,13 @@ from dovetail.backends.python.operator_calls import as_tuple, emit_call, emit_re
 from dovetail.backends.python.parts import emit_part
 from dovetail.backends.python.refs import REFS
 from dovetail.dialects.attributes import IN_PLACE
-from dovetail.dialects.devices import CPU, home
 from dovetail.dialects.dovetail import AllocOp, DestinationOp, FreeOp, PartOp, ReadOp, ReuseOp, TangentOp, WriteOp
 from dovetail.dialects.memory.aliases import with_aliases
 from dovetail.dialects.memory.buffers import Buffers, host_buffers
 from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Module, Role, arguments, body, module_of, role, symbol, terminator
-from dovetail.dialects.symbols import all_symbols
+from dovetail.dialects.sizes.symbols import all_symbols
+from dovetail.dialects.statements.devices import CPU, home
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.errors import ModuleError
 

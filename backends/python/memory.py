@@ -11,10 +11,10 @@ import torch._C._dynamo.guards
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.devices import CPU
 from dovetail.dialects.dovetail import AllocOp, DestinationOp, ReuseOp
-from dovetail.dialects.products import row_major_products
 from dovetail.dialects.reading import made_by, users
+from dovetail.dialects.sizes.products import row_major_products
+from dovetail.dialects.statements.devices import CPU
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.sizes import OpenSize, row_major
 from dovetail.dialects.torch_facts.types import is_memory, require_shaped_info, require_tensor_info

@@ -14,13 +14,13 @@ from dovetail.backends.python.memory import argument
 from dovetail.backends.python.on_values import callable_for
 from dovetail.backends.python.operators import overload
 from dovetail.backends.python.parts import INTO
-from dovetail.dialects.calls import written
 from dovetail.dialects.control_flow import COND, called_subgraphs, control_flow_name
-from dovetail.dialects.devices import CPU
-from dovetail.dialects.effects import check_effect
-from dovetail.dialects.operand_strides import stated_strides
 from dovetail.dialects.reading import Role, referred
-from dovetail.dialects.size_expressions import said
+from dovetail.dialects.sizes.size_expressions import said
+from dovetail.dialects.statements.calls import written
+from dovetail.dialects.statements.devices import CPU
+from dovetail.dialects.statements.effects import check_effect
+from dovetail.dialects.statements.operand_strides import stated_strides
 from dovetail.dialects.torch_facts.ops import aten_name, row
 from dovetail.dialects.torch_facts.out_overloads import out_overload
 from dovetail.dialects.torch_facts.types import holds_tensors, is_memory, tensor_info

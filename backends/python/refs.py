@@ -16,8 +16,8 @@ from dovetail.dialects import dovetail as ours
 from dovetail.dialects.attributes import IN_PLACE
 from dovetail.dialects.by_key import by_key
 from dovetail.dialects.dovetail.types import OPEN
+from dovetail.dialects.memory.named_memory import lies_as_stated
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.updates import lies_as_stated
 
 if TYPE_CHECKING:
     from dovetail.backends.python.emitter import Emitter

@@ -11,6 +11,9 @@ from dovetail.dialects.dovetail.types import OPEN
 Number: TypeAlias = int | ir.Value
 """A number, or the value of type `index` that it is when the program runs."""
 
+PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge")
+"""How `arith.cmpi` compares, in the order of MLIR's numbers."""
+
 
 def filled(stated: Iterable[int], values: Iterable[ir.Value]) -> list[Number]:
     """Numbers of an attribute, the open ones of which are `values`, in order."""

@@ -10,11 +10,11 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import FOLLOWED
-from dovetail.dialects.calls import returned_saved
 from dovetail.dialects.dovetail import CopyOp, OwnOp, RefType
 from dovetail.dialects.memory.buffer import Buffer, MemoryOrigin
 from dovetail.dialects.memory.result_memory import may_keep_operands, result_memory
 from dovetail.dialects.reading import COMPUTING, Module, Role, argument_fact, arguments, body, forward_of, role
+from dovetail.dialects.statements.calls import returned_saved
 from dovetail.dialects.torch_facts import names
 from dovetail.dialects.torch_facts.ops import is_constant, row
 from dovetail.dialects.torch_facts.row import ResultMemory

@@ -12,12 +12,12 @@ import numpy as np
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import returned_saved, saved_kinds
 from dovetail.dialects.dovetail import AllocOp, FreeOp, ReuseOp
 from dovetail.dialects.memory.buffer import Buffer
 from dovetail.dialects.memory.buffers import Buffers, all_host_buffers
 from dovetail.dialects.reading import Module, Role, arguments, forward_of, role
-from dovetail.dialects.torch_facts.expected import expected_bytes
+from dovetail.dialects.sizes.expected import expected_bytes
+from dovetail.dialects.statements.calls import returned_saved, saved_kinds
 from dovetail.dialects.torch_facts.types import tensor_info
 
 

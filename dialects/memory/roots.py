@@ -44,6 +44,13 @@ def memory_root(value: ir.Value) -> ir.Value:
     return value
 
 
+def argument_number(value: ir.Value) -> int:
+    """The number of the argument whose bytes `value` lies in, also where another result took them over."""
+    while (made := producer(root := memory_root(value))) and result_memory(made) is ResultMemory.TAKEN_OVER:
+        value = made.operands[0]
+    return ir.BlockArgument(root).arg_number
+
+
 def may_show_old(value: ir.Value) -> set[ir.Value]:
     """The arguments whose old value `value` may show in their memory, by any op that does not surely make its own."""
 

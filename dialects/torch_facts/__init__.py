@@ -1,4 +1,4 @@
 """What PyTorch says of its ops and types: kinds, memory of results, strides, element types.
 
-Tables that need no torch, held against it by tests.
+Tables, and rules of layout; held against PyTorch by tests. Nothing here builds IR.
 """

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import torch
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
-from dovetail.dialects.operand_strides import Strides
+from dovetail.dialects.torch_facts.strides import Strides
 
 
 def broadcast_strides(func: torch._ops.OpOverload, args: tuple, result: torch.Tensor) -> Strides | None:

@@ -8,11 +8,11 @@ from torch.fx.experimental.symbolic_shapes import guard_or_false, guard_or_true,
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map_only
 
-from dovetail.dialects.operand_strides import Strides
 from dovetail.dialects.torch_facts.broadcast_strides import broadcast_strides
 from dovetail.dialects.torch_facts.empty import is_empty
 from dovetail.dialects.torch_facts.ops import row_of_func
 from dovetail.dialects.torch_facts.row import Layout
+from dovetail.dialects.torch_facts.strides import Strides
 from dovetail.errors import UnsupportedError
 
 _aten = torch.ops.aten

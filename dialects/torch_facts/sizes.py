@@ -1,6 +1,6 @@
 """What a tensor's type says of a size: a number, or nothing where it is open.
 
-Who needs the number asks `static`; what is known of an open size, `dialects/symbols.py` tells.
+Who needs the number asks `static`; what is known of an open size, `dialects/sizes/symbols.py` tells.
 """
 
 from collections.abc import Iterable

@@ -12,6 +12,8 @@ from torch_mlir import ir
 
 from dovetail.dialects.torch_facts.sizes import Sizes
 
+Strides = tuple[int, ...]
+
 StridesRule = Callable[[ir.Operation, Sizes, Sizes, Sizes], Sizes | None]
 
 

@@ -6,10 +6,10 @@ from itertools import repeat
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import made
 from dovetail.dialects.dataflow import follow
 from dovetail.dialects.reading import Role, arguments, returned
-from dovetail.dialects.saved import tangent_results
+from dovetail.dialects.statements.calls import made
+from dovetail.dialects.statements.saved import tangent_results
 from dovetail.dialects.torch_facts.sizes import print_sizes
 from dovetail.dialects.torch_facts.types import shaped_info
 from dovetail.explanation.inputs import tensor_type

@@ -12,8 +12,8 @@ from dovetail.dialects.reading import Facts, Role, argument_facts, arguments, bo
 from dovetail.dialects.torch_facts.types import is_torch_type
 from dovetail.explanation.records import CallCheck, Input, MetadataChange, Mutation, Sharing, TensorType
 from dovetail.explanation.value_origins import Origins
-from dovetail.runtime.guard import Guard, Member
-from dovetail.runtime.read_guard import read_guard
+from dovetail.runtime.checks.guard import Guard, Member
+from dovetail.runtime.checks.read_guard import read_guard
 
 _SCOPE = re.compile(r"^[LG]\['(?P<name>[^']*)'\]")
 _ITEM = re.compile(r"\._(?:modules|parameters|buffers)\['(?P<name>[^']*)'\]")

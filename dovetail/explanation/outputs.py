@@ -7,7 +7,7 @@ from torch_mlir import ir
 from dovetail.dialects.dovetail import DetachOp, OwnOp, RefType
 from dovetail.dialects.memory.roots import memory_path, memory_root
 from dovetail.dialects.reading import returned
-from dovetail.dialects.regions import is_copy
+from dovetail.dialects.statements.regions import is_copy
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.types import is_torch_type
 from dovetail.explanation.inputs import tensor_type

@@ -7,10 +7,10 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import ONCE
-from dovetail.dialects.devices import described
 from dovetail.dialects.dovetail import SetGradModeOp
 from dovetail.dialects.memory.memory_use import MemoryUse, memory_use
 from dovetail.dialects.reading import Module, Role, body, symbol
+from dovetail.dialects.statements.devices import described
 from dovetail.explanation.graph import nodes, recomputed
 from dovetail.explanation.inputs import guard, inputs
 from dovetail.explanation.outputs import outputs

@@ -6,12 +6,12 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import DRIVER, MEASURED, PLAN, VARIANT
-from dovetail.dialects.calls import is_extern, is_fallback, reason
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import OwnOp, WriteOp
 from dovetail.dialects.reading import Role, body, producer, referred, returned, role
-from dovetail.dialects.regions import choice
-from dovetail.dialects.saved import SavedValue, saved_values
+from dovetail.dialects.statements.calls import is_extern, is_fallback, reason
+from dovetail.dialects.statements.regions import choice
+from dovetail.dialects.statements.saved import SavedValue, saved_values
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.explanation.outputs import copy_of, memory_of

@@ -11,14 +11,14 @@ import torch
 from torch_mlir import ir
 
 from dovetail.backends.base_target import Target
-from dovetail.backends.cache import RegionCache, region_key
+from dovetail.backends.compiling.cache import RegionCache, region_key
+from dovetail.dialects.building.region_texts import region_texts
 from dovetail.dialects.by_key import by_key
 from dovetail.dialects.reading import Module
-from dovetail.dialects.regions import region_texts
 from dovetail.options import Options
 from dovetail.passes.pipeline import Pipeline, chosen_pipeline, library_pipeline, split_pipeline
 from dovetail.passes.running.runner import Runner
-from dovetail.runtime.plans import unavailable
+from dovetail.runtime.load_plan import unavailable
 from dovetail.runtime.stats import current
 from dovetail.tuning.alternatives import LIBRARY, SPLIT, Alternative, alternatives_of, is_right, ways
 from dovetail.tuning.stopwatch import seconds_per_call

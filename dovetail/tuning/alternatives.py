@@ -8,16 +8,17 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.backends.base_target import Target
-from dovetail.backends.cache import RegionCache
-from dovetail.backends.launch_plans import LaunchPlan
-from dovetail.backends.outcomes import CompileFailure
+from dovetail.backends.compiling.cache import RegionCache
+from dovetail.backends.compiling.launch_plans import LaunchPlan
+from dovetail.backends.compiling.outcomes import CompileFailure
 from dovetail.backends.python.emitter import Emitter
 from dovetail.backends.target import DRIVERS, IREE_DRIVERS, VARIANTS
 from dovetail.dialects.attributes import DRIVER
+from dovetail.dialects.building.region_builder import call_with_memory
+from dovetail.dialects.building.region_texts import region_texts
 from dovetail.dialects.dovetail.ops.alloc import alloc
 from dovetail.dialects.reading import Module, body
-from dovetail.dialects.region_builder import call_with_memory
-from dovetail.dialects.regions import choice, destinations, region_texts
+from dovetail.dialects.statements.regions import choice, destinations
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.types import TensorInfo, is_memory_type, require_tensor_info, value_type
 from dovetail.loading import Loaded, launchable, launchers, loaded, write_plans

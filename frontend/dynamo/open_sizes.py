@@ -17,7 +17,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.symbolic_shapes import ShapeEnv, free_unbacked_symbols, rebind_unbacked
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from dovetail.dialects.torch_facts.expected import GUESS
+from dovetail.dialects.sizes.expected import GUESS
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.source_lines import source_line
 

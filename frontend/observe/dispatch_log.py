@@ -6,9 +6,9 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass_type as is_wrapper_type
 
-from dovetail.dialects.operand_strides import Strides
 from dovetail.dialects.torch_facts.kernel_layouts import as_kernel_lays_out, laid_out_as
 from dovetail.dialects.torch_facts.ops import row_of_func
+from dovetail.dialects.torch_facts.strides import Strides
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.observe.bound_arguments import bound, schema

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from dovetail.dialects.operand_strides import Stated
+from dovetail.dialects.statements.operand_strides import Stated
 from dovetail.dialects.torch_facts.ops import row_of_func
 from dovetail.frontend.observe.bound_arguments import is_written, schema, tensors_in
 from dovetail.frontend.observe.view_chains import Viewed

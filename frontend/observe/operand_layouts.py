@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch._prims_common import make_contiguous_strides_for
 
-from dovetail.dialects.operand_strides import Stated
+from dovetail.dialects.statements.operand_strides import Stated
 from dovetail.dialects.torch_facts.ops import op_name, row_of_func, row_of_name
 from dovetail.frontend.dynamo.graph import graphs_in
 from dovetail.frontend.dynamo.open_sizes import known

@@ -10,6 +10,7 @@ from torch._ops import HigherOrderOperator
 from torch.utils._pytree import tree_leaves, tree_map
 
 from dovetail.errors import UnsupportedError
+from dovetail.frontend.decompose.python_kernels import with_open_sizes
 from dovetail.frontend.dynamo.checkpoint_regions import region_of
 from dovetail.frontend.dynamo.open_sizes import rebind
 from dovetail.frontend.dynamo.source_lines import deciding_at
@@ -23,7 +24,6 @@ from dovetail.frontend.observe.step_facts import NOTES, refuse_repeated_writes
 from dovetail.frontend.observe.transforms import unwrapped
 from dovetail.frontend.observe.unseen_graphs import begin
 from dovetail.frontend.observe.wrapped_arguments import plain_tensors
-from dovetail.frontend.trace.python_kernels import with_open_sizes
 
 
 class Recorder(torch.fx.Interpreter):

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch.utils._pytree import tree_leaves, tree_map_only
 
-from dovetail.dialects.operand_strides import Strides
 from dovetail.dialects.torch_facts.empty import is_empty
+from dovetail.dialects.torch_facts.strides import Strides
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.open_sizes import known
 from dovetail.frontend.dynamo.source_lines import source_line

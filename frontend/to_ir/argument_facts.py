@@ -9,8 +9,8 @@ import torch
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import DEVICE, NAME, REACHED, REQUIRES_GRAD, REREAD, STATIC, WATCHED
-from dovetail.dialects.devices import Devices
 from dovetail.dialects.reading import producer
+from dovetail.dialects.statements.devices import Devices
 from dovetail.frontend.records import CapturedArgument, Needed
 
 

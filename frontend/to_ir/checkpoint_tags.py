@@ -9,7 +9,7 @@ from dovetail.dialects.torch_facts.ops import Kind, kind_of_name
 
 
 def recompute_policy(node: torch.fx.Node) -> str | None:
-    """The policy for `node`'s values in the words of `dialects.recompute`, None outside of checkpointed code.
+    """The policy for `node`'s values in the words of `dialects.statements.recompute`, None where none is.
 
     What a later region takes from an earlier one is saved, as eager saves the arguments of each region: else the
     backward of the last would recompute all before it.

@@ -14,7 +14,7 @@ from typing import Any, cast
 import torch
 from torch_mlir import ir
 
-from dovetail.dialects.effects import Effect, state_effect
+from dovetail.dialects.statements.effects import Effect, state_effect
 from dovetail.dialects.torch_facts.types import is_torch_type, memory_type
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.source_lines import source_line

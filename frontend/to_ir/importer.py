@@ -16,7 +16,7 @@ from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.ops.read import read
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Role
-from dovetail.dialects.subclasses import set_convention
+from dovetail.dialects.statements.subclasses import set_convention
 from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.frontend.devices import CPU_DEVICE, takes_current
 from dovetail.frontend.records import Capture, CapturedArgument

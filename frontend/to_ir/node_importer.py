@@ -12,9 +12,9 @@ from torch_mlir.dialects import func
 from torch_mlir.extras.fx_importer import GraphNodeImporter
 
 from dovetail.dialects.attributes import IN_BACKWARD, RECOMPUTE
-from dovetail.dialects.calls import extern
-from dovetail.dialects.effects import Effect, effect_of, state_effect
-from dovetail.dialects.operand_strides import Stated
+from dovetail.dialects.statements.calls import extern
+from dovetail.dialects.statements.effects import Effect, effect_of, state_effect
+from dovetail.dialects.statements.operand_strides import Stated
 from dovetail.dialects.torch_facts.names import UNPACK
 from dovetail.dialects.torch_facts.ops import op_name
 from dovetail.dialects.torch_facts.scalar_types import SCALAR_TYPES

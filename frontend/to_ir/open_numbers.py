@@ -13,9 +13,9 @@ from torch_mlir.extras.fx_importer import ContextCache
 
 from dovetail.dialects.attributes import HINTS, RANGE, SIZES, STRIDES, SYMBOL
 from dovetail.dialects.dovetail.build import i64
-from dovetail.dialects.operand_strides import Stated
-from dovetail.dialects.size_expressions import evaluated, materialise, used_symbols_of
-from dovetail.dialects.symbols import sizes_map
+from dovetail.dialects.sizes.size_expressions import evaluated, materialise, used_symbols_of
+from dovetail.dialects.sizes.symbols import sizes_map
+from dovetail.dialects.statements.operand_strides import Stated
 from dovetail.dialects.torch_facts.sizes import LARGEST, print_sizes
 from dovetail.dialects.torch_facts.types import is_torch_type
 from dovetail.errors import UnsupportedError

@@ -6,7 +6,7 @@ import torch
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import STRIDES
-from dovetail.dialects.operand_strides import Stated, is_opaque, strides_attribute
+from dovetail.dialects.statements.operand_strides import Stated, is_opaque, strides_attribute
 from dovetail.frontend.observe.bound_arguments import bound, schema
 from dovetail.frontend.observe.operand_layouts import strides_of
 from dovetail.frontend.to_ir.open_numbers import OpenNumbers

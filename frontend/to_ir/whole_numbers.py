@@ -8,7 +8,7 @@ import sympy  # type: ignore[import-untyped]  # it has no stubs
 import torch
 from torch_mlir import ir
 
-from dovetail.dialects.size_expressions import materialise
+from dovetail.dialects.sizes.size_expressions import materialise
 from dovetail.frontend.to_ir.building import torch_op
 
 _ROUNDINGS = (math.trunc, math.floor, math.ceil)

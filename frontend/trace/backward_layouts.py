@@ -11,8 +11,8 @@ import torch
 from torch.fx.experimental.symbolic_shapes import guard_or_true
 
 from dovetail.dialects.by_key import by_key
-from dovetail.dialects.operand_strides import Followed, Stated
 from dovetail.dialects.reachable import reachable
+from dovetail.dialects.statements.operand_strides import Followed, Stated
 from dovetail.dialects.torch_facts.ops import op_name, row_of_name
 from dovetail.frontend.observe.bound_arguments import bound, schema
 from dovetail.frontend.observe.operand_layouts import called_op, strides_of

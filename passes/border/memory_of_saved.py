@@ -13,12 +13,12 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import BACKWARD, FORWARD, REREAD, WATCHED
-from dovetail.dialects.calls import saved_kinds
 from dovetail.dialects.dataflow import follow
 from dovetail.dialects.dovetail import DestinationOp, OwnOp, RefType, WriteOp
 from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Module, Role, argument_facts, made_by, numbers, of_class, referred, returned
-from dovetail.dialects.saved import SavedValue, tangent_results
+from dovetail.dialects.statements.calls import saved_kinds
+from dovetail.dialects.statements.saved import SavedValue, tangent_results
 
 
 class MemoryOfSaved:

@@ -14,16 +14,16 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import BACKWARD, FORWARD, STRIDES, SYMBOL
-from dovetail.dialects.calls import saved_kinds
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dataflow import follow
-from dovetail.dialects.devices import Devices
 from dovetail.dialects.dovetail import DestinationOp, OwnOp, ReadOp
-from dovetail.dialects.effects import Effect, effect
-from dovetail.dialects.operand_strides import is_opaque
 from dovetail.dialects.reading import Facts, Module, argument_facts, made_by, referred, returned
-from dovetail.dialects.regions import is_copy
-from dovetail.dialects.symbols import used_symbols
+from dovetail.dialects.sizes.symbols import used_symbols
+from dovetail.dialects.statements.calls import saved_kinds
+from dovetail.dialects.statements.devices import Devices
+from dovetail.dialects.statements.effects import Effect, effect
+from dovetail.dialects.statements.operand_strides import is_opaque
+from dovetail.dialects.statements.regions import is_copy
 from dovetail.dialects.torch_facts.types import shaped_info
 
 

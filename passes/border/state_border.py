@@ -3,7 +3,7 @@
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import BACKWARD, FORWARD
-from dovetail.dialects.cloning import state_facts
+from dovetail.dialects.building.cloning import state_facts
 from dovetail.dialects.reading import Module, referred
 from dovetail.passes.base import Pass
 from dovetail.passes.border.check_border import check_border

@@ -6,16 +6,16 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import BACKWARD, DRAWS, FOR_REPLAY, FORWARD, ONCE, VALUE_OF
-from dovetail.dialects.calls import is_extern
-from dovetail.dialects.cloning import state_facts
+from dovetail.dialects.building.cloning import state_facts
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import SetMetadataOp, WriteOp
 from dovetail.dialects.dovetail.build import i64
-from dovetail.dialects.effects import has_effect
 from dovetail.dialects.memory.aliases import with_aliases
 from dovetail.dialects.memory.argument_names import argument_name
 from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Module, body, of_class, referred
+from dovetail.dialects.statements.calls import is_extern
+from dovetail.dialects.statements.effects import has_effect
 from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.passes.base import Pass
 from dovetail.passes.border.replayed_values import Replayed, replayed

@@ -2,8 +2,8 @@
 
 from torch_mlir import ir
 
-from dovetail.dialects.devices import named_device
 from dovetail.dialects.reading import made_by
+from dovetail.dialects.statements.devices import named_device
 from dovetail.dialects.torch_facts.rows import OPS
 from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info, tensor_info
 from dovetail.passes.base import Pass

@@ -22,7 +22,7 @@ class FoldConstantsPass(Pass, name="fold-constants", runs_at="joint"):
     """Computes ops whose operands are known: a `full` where all elements are one number, else a literal.
 
     `full_like` is `full`, so that it needs no tensor, but for what is made like a tangent, one of several: what leaves
-    out absent ones (`runtime/autograd/absent_tangents.py`) sees whose zeros these are. Of tensors that are not one
+    out absent ones (`runtime/replaying/absent_tangents.py`) sees whose zeros these are. Of tensors that are not one
     number throughout, only those of at most `elements` elements are known: a literal is part of the program. Random
     numbers are library calls, hence never known; nor is what numpy would compute otherwise than ATen, see
     `passes/cleanup/constant_arrays.py`.

@@ -3,10 +3,10 @@
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import RECOMPUTE
-from dovetail.dialects.calls import is_extern
-from dovetail.dialects.cloning import attributes_key
+from dovetail.dialects.building.cloning import attributes_key
 from dovetail.dialects.reading import Module, is_used
-from dovetail.dialects.recompute import RECOMPUTED_POLICIES, SAVED_POLICIES, recompute_policy
+from dovetail.dialects.statements.calls import is_extern
+from dovetail.dialects.statements.recompute import RECOMPUTED_POLICIES, SAVED_POLICIES, recompute_policy
 from dovetail.dialects.torch_facts.numbers import number
 from dovetail.dialects.torch_facts.ops import Kind, kind, row
 from dovetail.dialects.torch_facts.types import tensor_info

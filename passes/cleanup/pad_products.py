@@ -6,10 +6,10 @@ from math import inf
 
 from torch_mlir import ir
 
-from dovetail.dialects.devices import home
 from dovetail.dialects.reading import made_by, producer
-from dovetail.dialects.recompute import SAVED_POLICIES, recompute_policy
-from dovetail.dialects.torch_facts.expected import expected_bytes
+from dovetail.dialects.sizes.expected import expected_bytes
+from dovetail.dialects.statements.devices import home
+from dovetail.dialects.statements.recompute import SAVED_POLICIES, recompute_policy
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.sizes import static
 from dovetail.dialects.torch_facts.types import (

@@ -3,8 +3,8 @@
 from torch_mlir import ir
 
 from dovetail.dialects.reading import Module, body, is_used, users
-from dovetail.dialects.recompute import is_pinned
-from dovetail.dialects.symbols import known_sizes, state_sizes
+from dovetail.dialects.sizes.symbols import known_sizes, state_sizes
+from dovetail.dialects.statements.recompute import is_pinned
 from dovetail.dialects.torch_facts.types import is_open, require_shaped_info, shaped_info, with_dtype
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.pointwise import of_others, pointwise_op

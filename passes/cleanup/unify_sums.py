@@ -7,8 +7,8 @@ from torch_mlir import ir
 
 from dovetail.dialects.attributes import RECOMPUTE
 from dovetail.dialects.reading import Module, copy_attributes
-from dovetail.dialects.recompute import recompute_policy
-from dovetail.dialects.target import device_type
+from dovetail.dialects.statements.recompute import recompute_policy
+from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.types import tensor_info, with_shape
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import constant, integer, integer_list, is_none

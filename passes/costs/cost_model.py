@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from dovetail.dialects.target import device_type
-from dovetail.dialects.torch_facts.expected import expected_bytes
+from dovetail.dialects.sizes.expected import expected_bytes
+from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, kind
 
 MOST_BINDINGS = 32

@@ -2,9 +2,9 @@
 
 from torch_mlir import ir
 
-from dovetail.dialects.calls import is_extern
 from dovetail.dialects.memory.roots import is_view
-from dovetail.dialects.recompute import pin
+from dovetail.dialects.statements.calls import is_extern
+from dovetail.dialects.statements.recompute import pin
 from dovetail.passes.base import Pass
 from dovetail.passes.exactness.value_flow import ValueFlow, flows
 from dovetail.passes.exactness.ways import ways

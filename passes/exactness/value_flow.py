@@ -8,12 +8,12 @@ from typing import NamedTuple
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import SAVED
-from dovetail.dialects.calls import is_extern, made
-from dovetail.dialects.cloning import attributes_key
+from dovetail.dialects.building.cloning import attributes_key
 from dovetail.dialects.dataflow import follow, follow_ops
 from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Module, Role, arguments, result_fact, role, symbol
+from dovetail.dialects.statements.calls import is_extern, made
 from dovetail.dialects.torch_facts.exactness import count_by, deciding_operands, is_number, is_repeatable
 from dovetail.dialects.torch_facts.ops import is_constant, row
 

@@ -8,9 +8,9 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import FORWARD, GROUP, MUTATED, REQUIRES_GRAD
 from dovetail.dialects.by_key import by_key
 from dovetail.dialects.dovetail import OwnOp, RefType, SetMetadataOp, WriteOp
-from dovetail.dialects.known_strides import lies_in_rows
 from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Module, Role, argument_fact, arguments, made_by, of_class, referred, role
+from dovetail.dialects.sizes.known_strides import lies_in_rows
 
 
 class CallerWrites:

@@ -7,10 +7,10 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.dovetail import AllocOp, OwnOp, RefType, WriteOp
-from dovetail.dialects.known_strides import lies_in_rows
 from dovetail.dialects.memory.roots import may_show_old, memory_root
 from dovetail.dialects.reading import Module, Role, arguments, made_by, of_class, producer, role, users
-from dovetail.dialects.recompute import is_pinned
+from dovetail.dialects.sizes.known_strides import lies_in_rows
+from dovetail.dialects.statements.recompute import is_pinned
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.passes.in_place.caller_writes import CallerWrites

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from dovetail.dialects.cloning import FROM_PYTHON
+from dovetail.dialects.building.cloning import FROM_PYTHON
 from dovetail.dialects.dovetail import ReadOp
 from dovetail.dialects.reading import made_by, producer
-from dovetail.dialects.symbols import KnownSize, known_sizes
+from dovetail.dialects.sizes.symbols import KnownSize, known_sizes
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, row
 from dovetail.passes.in_place.candidates import Update
 

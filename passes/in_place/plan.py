@@ -7,11 +7,11 @@ from functools import cached_property
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.cloning import ancestors
+from dovetail.dialects.building.cloning import ancestors
 from dovetail.dialects.memory.roots import may_show_old
 from dovetail.dialects.reading import body, producer, symbol, users
-from dovetail.dialects.symbols import known_sizes
-from dovetail.dialects.target import device_type
+from dovetail.dialects.sizes.symbols import known_sizes
+from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.names import STORE
 from dovetail.dialects.torch_facts.types import require_shaped_info
 from dovetail.passes.in_place.candidates import Update

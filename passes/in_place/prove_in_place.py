@@ -12,8 +12,8 @@ from dovetail.dialects.dovetail.ops.destination import destination
 from dovetail.dialects.memory.argument_names import argument_name
 from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Module, Role, body, is_used, of_class, terminator, users
-from dovetail.dialects.symbols import state_sizes
-from dovetail.dialects.target import device_type
+from dovetail.dialects.sizes.symbols import state_sizes
+from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.passes.base import Pass
 from dovetail.passes.in_place.candidates import Candidates, Update

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from dovetail.dialects.by_key import by_key
 from dovetail.dialects.reachable import connected
-from dovetail.dialects.torch_facts.expected import expected_bytes
+from dovetail.dialects.sizes.expected import expected_bytes
 from dovetail.passes.in_place.candidates import Update
 
 MOST_UPDATES = 128

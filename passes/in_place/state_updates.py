@@ -4,8 +4,8 @@ from torch_mlir import ir
 
 from dovetail.dialects.attributes import ONLY_UPDATES
 from dovetail.dialects.reading import Module, drop_attributes
-from dovetail.dialects.updates import only_updates
 from dovetail.passes.base import Pass
+from dovetail.passes.in_place.only_updates import only_updates
 
 
 class StateUpdatesPass(Pass, name="state-updates", runs_at="regions"):

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.cloning import ancestors
+from dovetail.dialects.building.cloning import ancestors
+from dovetail.dialects.building.region_builder import RegionBuilder, new_memory
 from dovetail.dialects.memory.contents import load
 from dovetail.dialects.reading import arguments, body, producer, symbol
-from dovetail.dialects.region_builder import RegionBuilder, new_memory
-from dovetail.dialects.symbols import state_sizes
+from dovetail.dialects.sizes.symbols import state_sizes
 from dovetail.dialects.torch_facts.names import STORE
 from dovetail.dialects.torch_facts.ops import is_constant
 from dovetail.passes.in_place.candidates import Update

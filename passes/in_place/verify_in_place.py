@@ -7,14 +7,14 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import IN_PLACE
-from dovetail.dialects.cloning import ancestors
+from dovetail.dialects.building.cloning import ancestors
 from dovetail.dialects.dovetail import DestinationOp, FreeOp, OwnOp, WriteOp
-from dovetail.dialects.handed_on import stores_after
-from dovetail.dialects.known_strides import lies_in_rows
+from dovetail.dialects.memory.handed_on import stores_after
 from dovetail.dialects.memory.roots import may_show_old
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Module, Role, arguments, body, made_by, of_class, producer, referred, role, users
-from dovetail.dialects.symbols import known_sizes
+from dovetail.dialects.sizes.known_strides import lies_in_rows
+from dovetail.dialects.sizes.symbols import known_sizes
 from dovetail.dialects.torch_facts.names import LOAD, STORE
 from dovetail.dialects.torch_facts.ops import is_constant
 from dovetail.passes.in_place.caller_writes import CallerWrites

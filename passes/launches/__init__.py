@@ -1,4 +1,4 @@
-"""Checks the plans by which regions run: what is launched, on which memory, in which order.
+"""The level of launch plans: what a region launches, on which memory, in which order; built, and verified.
 
-Plans are made of what the compiler says in `dialects/plans.py`; nothing here changes one.
+Plans are made of what the compiler of regions says; nothing here chooses a kernel.
 """

@@ -7,13 +7,13 @@ from dovetail.backends.target import ALIGNMENT
 from dovetail.dialects.attributes import CODE, PLAN
 from dovetail.dialects.dovetail import ConstantOp, CopyBufferOp, DispatchOp, FillBufferOp, SubspanOp, TransientOp
 from dovetail.dialects.dovetail.ops.subspan import bytes_of
-from dovetail.dialects.handed_on import handed_on
-from dovetail.dialects.plan_numbers import ARITHMETIC, PREDICATES
+from dovetail.dialects.memory.handed_on import handed_on
 from dovetail.dialects.reading import Module, Role, body, made_by, referred, symbol, users
-from dovetail.dialects.target import device_of
+from dovetail.dialects.statements.target import device_of
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.passes.base import Pass, fail
+from dovetail.passes.launches.plan_numbers import ARITHMETIC, PREDICATES
 
 _OURS = "barrier check_equal check_range constant copy_buffer dispatch fill_buffer size subspan transient"
 _KNOWN = (*(f"dovetail.{name}" for name in _OURS.split()), func.ReturnOp.OPERATION_NAME)

@@ -7,10 +7,10 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import DEVICE
-from dovetail.dialects.devices import Devices, home
 from dovetail.dialects.dovetail import AllocOp, OwnOp, RefType, TangentOp
 from dovetail.dialects.reading import Module, of_class
-from dovetail.dialects.target import REACHED_BY
+from dovetail.dialects.statements.devices import Devices, home
+from dovetail.dialects.statements.target import REACHED_BY
 from dovetail.dialects.torch_facts.types import is_value_type
 from dovetail.passes.base import fail
 

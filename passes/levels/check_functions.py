@@ -33,9 +33,9 @@ from dovetail.dialects.reading import (
     role,
     symbol,
 )
-from dovetail.dialects.subclasses import convention
-from dovetail.dialects.updates import only_updates
+from dovetail.dialects.statements.subclasses import convention
 from dovetail.passes.base import fail
+from dovetail.passes.in_place.only_updates import only_updates
 
 SINGLE = (Role.JOINT, Role.CALL, Role.FORWARD, Role.BACKWARD, Role.LAYOUTS)
 """Roles that one function of a module can have."""

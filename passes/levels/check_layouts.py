@@ -4,13 +4,13 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import FOLLOWED, STRIDES, SYMBOL, TANGENT_OF
-from dovetail.dialects.cloning import FROM_PYTHON
+from dovetail.dialects.building.cloning import FROM_PYTHON
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import OwnOp, RefType, TangentOp
-from dovetail.dialects.layouts import layouts_of
-from dovetail.dialects.operand_strides import followed
 from dovetail.dialects.reading import Module, Role, argument_fact, argument_facts, of_class, role, symbol
-from dovetail.dialects.saved import tangent_results
+from dovetail.dialects.statements.layouts import layouts_of
+from dovetail.dialects.statements.operand_strides import followed
+from dovetail.dialects.statements.saved import tangent_results
 from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import aten_name, is_constant

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import FALLBACK, RECOMPUTE
-from dovetail.dialects.calls import is_extern, written
-from dovetail.dialects.cloning import FROM_PYTHON
-from dovetail.dialects.operand_strides import broken_statement
+from dovetail.dialects.building.cloning import FROM_PYTHON
 from dovetail.dialects.reading import Module, Role, made_by, role
-from dovetail.dialects.recompute import RECOMPUTED_POLICIES, SAVED_POLICIES
+from dovetail.dialects.statements.calls import is_extern, written
+from dovetail.dialects.statements.operand_strides import broken_statement
+from dovetail.dialects.statements.recompute import RECOMPUTED_POLICIES, SAVED_POLICIES
 from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC
 from dovetail.dialects.torch_facts.names import LIST, LOAD
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind

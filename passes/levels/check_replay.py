@@ -7,7 +7,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import BACKWARD, DRAWS, FOR_REPLAY, FORWARD, ONCE, VALUE_OF
 from dovetail.dialects.reading import Module, argument_facts, attribute, referred
-from dovetail.dialects.saved import saved_values
+from dovetail.dialects.statements.saved import saved_values
 from dovetail.passes.base import fail
 from dovetail.passes.border.replayed_values import replayed
 

@@ -7,7 +7,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import BACKWARD, CHECKED_FOR, FORWARD, IN_ARGUMENT, IN_RESULT, RESULT, USES
 from dovetail.dialects.reading import Module, argument_facts, referred, result_facts
-from dovetail.dialects.saved import SavedValue, checked_results, saved_values
+from dovetail.dialects.statements.saved import SavedValue, checked_results, saved_values
 from dovetail.passes.base import fail
 from dovetail.passes.border.memory_of_saved import MemoryOfSaved
 

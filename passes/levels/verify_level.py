@@ -7,8 +7,8 @@ from torch_mlir import ir
 from dovetail.backends.target import TARGETS
 from dovetail.dialects.attributes import LEVEL, TARGET
 from dovetail.dialects.reading import Module, Role, role
-from dovetail.dialects.size_facts import broken_facts
-from dovetail.dialects.target import DEFAULT, device_of, device_type
+from dovetail.dialects.sizes.size_facts import broken_facts
+from dovetail.dialects.statements.target import DEFAULT, device_of, device_type
 from dovetail.errors import OptionError
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.border.check_border import check_border

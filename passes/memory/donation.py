@@ -6,10 +6,10 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import DONATED
-from dovetail.dialects.calls import donated, returned_saved
-from dovetail.dialects.cloning import state_facts
+from dovetail.dialects.building.cloning import state_facts
 from dovetail.dialects.memory.buffer import MemoryOrigin
 from dovetail.dialects.memory.buffers import Buffers
+from dovetail.dialects.statements.calls import donated, returned_saved
 
 
 class Donors:

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 from torch_mlir import ir
 
-from dovetail.dialects.devices import Devices
 from dovetail.dialects.dovetail import AllocOp, FreeOp, ReuseOp
 from dovetail.dialects.dovetail.ops.alloc import alloc
 from dovetail.dialects.memory.buffer import Buffer, MemoryOrigin
 from dovetail.dialects.memory.buffers import Buffers, all_host_buffers
 from dovetail.dialects.memory.memory_use import held_bytes, private_arguments
 from dovetail.dialects.reading import COMPUTING, Module, Role, body, of_class, role
+from dovetail.dialects.statements.devices import Devices
 from dovetail.passes.base import Pass
 from dovetail.passes.memory.donation import Donors, set_donated
 from dovetail.passes.memory.reuse import Scan

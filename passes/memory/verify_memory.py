@@ -7,13 +7,13 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import DONATED
-from dovetail.dialects.calls import donated
-from dovetail.dialects.devices import Devices
 from dovetail.dialects.dovetail import FreeOp, ReuseOp
 from dovetail.dialects.memory.buffer import Buffer, MemoryOrigin
 from dovetail.dialects.memory.buffers import Buffers, all_host_buffers
 from dovetail.dialects.memory.memory_use import held_bytes, private_arguments
 from dovetail.dialects.reading import Module, Role, arguments, role
+from dovetail.dialects.statements.calls import donated
+from dovetail.dialects.statements.devices import Devices
 from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.memory.donation import Donors

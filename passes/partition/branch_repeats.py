@@ -6,10 +6,10 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import PINNED
-from dovetail.dialects.calls import is_extern
-from dovetail.dialects.cloning import attributes_key
+from dovetail.dialects.building.cloning import attributes_key
 from dovetail.dialects.reading import body
-from dovetail.dialects.recompute import is_pinned, pin
+from dovetail.dialects.statements.calls import is_extern
+from dovetail.dialects.statements.recompute import is_pinned, pin
 from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.partition.min_cut import RecomputeNetwork
 from dovetail.passes.partition.recompute_price import recompute_prices

@@ -10,14 +10,14 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import FOLLOWED, SAVED, TANGENT_OF
-from dovetail.dialects.cloning import constant_none, set_signature, state_facts
+from dovetail.dialects.building.cloning import constant_none, set_signature, state_facts
 from dovetail.dialects.dovetail import GradientOp, OwnOp, RefType, TangentOp
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.ops.copy import copy
 from dovetail.dialects.dovetail.ops.own import own
-from dovetail.dialects.layouts import followed_tangents
 from dovetail.dialects.reading import Role, module_of, set_role
-from dovetail.dialects.symbols import all_symbols, facts_of, row_major_numbers
+from dovetail.dialects.sizes.symbols import all_symbols, facts_of, row_major_numbers
+from dovetail.dialects.statements.layouts import followed_tangents
 from dovetail.passes.partition.halves import Halves
 from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.partition.saved_memory import Fate, SavedMemory

@@ -7,7 +7,7 @@ from dovetail.dialects.attributes import IN_BACKWARD, SIZES, STRIDES
 from dovetail.dialects.dovetail import GradientOp, OwnOp, ReadOp, RefType, TangentOp, WriteOp
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import attribute
-from dovetail.dialects.symbols import all_symbols, used_symbols
+from dovetail.dialects.sizes.symbols import all_symbols, used_symbols
 from dovetail.dialects.torch_facts.types import is_number
 from dovetail.passes.partition.joint_graph import JointGraph, JointNode
 

@@ -8,12 +8,12 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import RECOMPUTE
-from dovetail.dialects.calls import is_extern
-from dovetail.dialects.cloning import clone
+from dovetail.dialects.building.cloning import clone
 from dovetail.dialects.memory.roots import is_view, shows_operand
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import arguments, body, drop_attributes
-from dovetail.dialects.recompute import RECOMPUTED_POLICIES, SAVED_POLICIES, is_pinned, recompute_policy
+from dovetail.dialects.statements.calls import is_extern
+from dovetail.dialects.statements.recompute import RECOMPUTED_POLICIES, SAVED_POLICIES, is_pinned, recompute_policy
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.passes.partition.min_cut import Graph, OpNode
 

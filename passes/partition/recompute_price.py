@@ -1,7 +1,7 @@
 """What it costs to run an op of the forward again in the backward."""
 
 from dovetail.dialects.dovetail import ReadOp
-from dovetail.dialects.torch_facts.expected import expected_bytes
+from dovetail.dialects.sizes.expected import expected_bytes, expected_infos
 from dovetail.dialects.torch_facts.ops import row
 from dovetail.dialects.torch_facts.row import Recompute
 from dovetail.passes.partition.joint_graph import JointGraph, JointNode
@@ -54,4 +54,5 @@ def _price(node: JointNode, in_forward: bool) -> Cost:
 
 
 def _work(node: JointNode) -> int:
-    return 1 + expected_bytes([*node.op.operands, *node.op.results]) + row(node.op).flops(node.op) // FLOPS_PER_BYTE
+    flops = row(node.op).flops(node.op, expected_infos)
+    return 1 + expected_bytes([*node.op.operands, *node.op.results]) + flops // FLOPS_PER_BYTE

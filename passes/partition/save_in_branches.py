@@ -7,10 +7,10 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import IN_BACKWARD, SIZES
-from dovetail.dialects.calls import is_extern
-from dovetail.dialects.cloning import set_signature
+from dovetail.dialects.building.cloning import set_signature
 from dovetail.dialects.control_flow import COND, PARTS, called_subgraphs, control_flow_name
 from dovetail.dialects.reading import Module, arguments, body, is_used, referred, terminator
+from dovetail.dialects.statements.calls import is_extern
 from dovetail.dialects.torch_facts.types import require_shaped_info
 from dovetail.passes.base import Pass
 from dovetail.passes.partition.branch_repeats import Pair, worth_saving

@@ -3,8 +3,8 @@
 from collections.abc import Container
 from functools import partial
 
-from dovetail.dialects.target import device_type
-from dovetail.dialects.torch_facts.expected import expected_info
+from dovetail.dialects.sizes.expected import expected_info
+from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.ops import Kind
 from dovetail.dialects.torch_facts.types import is_number
 from dovetail.passes.partition.halves import Halves

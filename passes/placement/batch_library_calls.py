@@ -8,12 +8,12 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import PLACEMENT
-from dovetail.dialects.calls import is_extern
-from dovetail.dialects.devices import Devices
 from dovetail.dialects.dovetail import OwnOp
 from dovetail.dialects.memory.roots import is_view
 from dovetail.dialects.reading import Module, Role, body, operand_ops, producer, users
-from dovetail.dialects.target import device_type
+from dovetail.dialects.statements.calls import is_extern
+from dovetail.dialects.statements.devices import Devices
+from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, row
 from dovetail.dialects.torch_facts.types import require_tensor_info, tensor_info, torch_type, with_shape

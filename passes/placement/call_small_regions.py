@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import is_extern
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import OwnOp, WriteOp
 from dovetail.dialects.memory.roots import is_view, memory_root
@@ -22,7 +21,8 @@ from dovetail.dialects.reading import (
     returned,
     users,
 )
-from dovetail.dialects.target import DEFAULT, device_type
+from dovetail.dialects.statements.calls import is_extern
+from dovetail.dialects.statements.target import DEFAULT, device_type
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, is_constant, kind, row
 from dovetail.passes.base import Pass
 from dovetail.passes.costs.cost_model import CostModel, costs_of

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 
 from torch_mlir import ir
 
-from dovetail.dialects.calls import is_extern
 from dovetail.dialects.reading import made_by, producer
+from dovetail.dialects.sizes.expected import expected_info
+from dovetail.dialects.statements.calls import is_extern
 from dovetail.dialects.torch_facts.element_types import EVERY
-from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import aten_name, row, row_of_name
 from dovetail.dialects.torch_facts.refused import Tensors, When, dtypes_of

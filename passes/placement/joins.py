@@ -4,11 +4,11 @@ from math import prod
 
 from torch_mlir import ir
 
-from dovetail.dialects.calls import is_extern
 from dovetail.dialects.memory.roots import memory_path, memory_root
 from dovetail.dialects.reading import is_used, producer, users
-from dovetail.dialects.symbols import elements
-from dovetail.dialects.torch_facts.expected import expected_info
+from dovetail.dialects.sizes.expected import expected_info
+from dovetail.dialects.sizes.symbols import elements
+from dovetail.dialects.statements.calls import is_extern
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind, row
 from dovetail.dialects.torch_facts.out_overloads import out_overload

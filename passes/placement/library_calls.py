@@ -3,11 +3,11 @@
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import DEVICE, SIZES, STRIDES
-from dovetail.dialects.calls import extern
-from dovetail.dialects.cloning import clone
+from dovetail.dialects.building.cloning import clone
 from dovetail.dialects.dovetail.ops.copy import copy
 from dovetail.dialects.reading import copy_attributes
-from dovetail.dialects.regions import is_copy
+from dovetail.dialects.statements.calls import extern
+from dovetail.dialects.statements.regions import is_copy
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
 
 _KEPT = (STRIDES, SIZES, DEVICE)

@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import RANGE, SIZES
-from dovetail.dialects.bound_sizes import Range
 from dovetail.dialects.reading import attribute, producer, users
-from dovetail.dialects.size_expressions import bounds
-from dovetail.dialects.symbols import (
+from dovetail.dialects.sizes.bound_sizes import Range
+from dovetail.dialects.sizes.expected import expected_info
+from dovetail.dialects.sizes.size_expressions import bounds
+from dovetail.dialects.sizes.symbols import (
     KnownSize,
     facts_of,
     is_open_number,
@@ -21,7 +22,6 @@ from dovetail.dialects.symbols import (
     symbols,
     used_symbols,
 )
-from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.dialects.torch_facts.names import UNPACK
 from dovetail.dialects.torch_facts.ops import Kind, row
 from dovetail.dialects.torch_facts.transposition import reorders

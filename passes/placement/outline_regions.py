@@ -4,11 +4,11 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import LEVEL, PLACEMENT, PLACEMENT_REASON, ROLE, SIZES
-from dovetail.dialects.cloning import FROM_PYTHON, clone, constant_none
+from dovetail.dialects.building.cloning import FROM_PYTHON, clone, constant_none
+from dovetail.dialects.building.region_builder import RegionBuilder
 from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.reading import COMPUTING, Module, Role, arguments, copy_attributes, drop_attributes, role
-from dovetail.dialects.region_builder import RegionBuilder
-from dovetail.dialects.symbols import sizes_map, sizes_of
+from dovetail.dialects.sizes.symbols import sizes_map, sizes_of
 from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.placement.library_calls import call_in_place_of

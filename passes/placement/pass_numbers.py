@@ -2,10 +2,10 @@
 
 from torch_mlir import ir
 
-from dovetail.dialects.devices import NUMBER
 from dovetail.dialects.reading import COMPUTING, Module, body
-from dovetail.dialects.symbols import is_open_number, known_sizes
-from dovetail.dialects.target import device_type
+from dovetail.dialects.sizes.symbols import is_open_number, known_sizes
+from dovetail.dialects.statements.devices import NUMBER
+from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.numbers import number
 from dovetail.dialects.torch_facts.types import require_shaped_info, torch_type, with_dtype, with_shape
 from dovetail.passes.base import Pass

@@ -4,14 +4,14 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import PLACEMENT, PLACEMENT_REASON
-from dovetail.dialects.calls import is_extern
-from dovetail.dialects.devices import NUMBER, Devices
 from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.reading import COMPUTING, Module, body, made_by, producer, users
-from dovetail.dialects.symbols import is_open_op, sizes_of
-from dovetail.dialects.target import device_type
+from dovetail.dialects.sizes.expected import expected_info
+from dovetail.dialects.sizes.symbols import is_open_op, sizes_of
+from dovetail.dialects.statements.calls import is_extern
+from dovetail.dialects.statements.devices import NUMBER, Devices
+from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts import strides
-from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.dialects.torch_facts.ops import NAMESPACES, Kind, aten_name, kind, row
 from dovetail.dialects.torch_facts.row import Joins, Row
 from dovetail.dialects.torch_facts.transposition import is_transposition

@@ -6,13 +6,13 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import PLACEMENT, SHOWS_ROWS
-from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import OwnOp, ReadOp
 from dovetail.dialects.reading import body
-from dovetail.dialects.recompute import is_pinned
-from dovetail.dialects.symbols import is_open_op
-from dovetail.dialects.target import device_type
-from dovetail.dialects.torch_facts.expected import expected_info
+from dovetail.dialects.sizes.expected import expected_info
+from dovetail.dialects.sizes.symbols import is_open_op
+from dovetail.dialects.statements.calls import is_extern
+from dovetail.dialects.statements.recompute import is_pinned
+from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.names import LIST, UNPACK
 from dovetail.dialects.torch_facts.ops import is_constant, row
 from dovetail.passes.base import fail

@@ -76,27 +76,27 @@ SHORT_ROWS = Reason(
 # Of reductions on a GPU.
 ONE_THREAD = Reason(
     "one thread would reduce each row of whole or wide numbers",
-    "a form for these numbers in `passes/regions/gpu_shares.py`",
+    "a form for these numbers in `passes/costs/gpu_shares.py`",
     is_fallback=True,
 )
 APART = Reason(
     "no kernel reduces dimensions that lie apart",
-    "a form for such dimensions in `passes/regions/gpu_shares.py`",
+    "a form for such dimensions in `passes/costs/gpu_shares.py`",
     is_fallback=True,
 )
 ONE_ROW_OF = Reason(
     "no kernel reduces one row of {count} numbers",
-    "a form for this length in `passes/regions/gpu_shares.py`",
+    "a form for this length in `passes/costs/gpu_shares.py`",
     is_fallback=True,
 )
 ROWS_OF = Reason(
     "no kernel reduces rows of {count} numbers",
-    "a form for this length in `passes/regions/gpu_shares.py`",
+    "a form for this length in `passes/costs/gpu_shares.py`",
     is_fallback=True,
 )
 COLUMNS = Reason(
     "no kernel reduces columns but by {tile}, of {rows} rows",
-    "a form for other numbers of columns in `passes/regions/gpu_shares.py`",
+    "a form for other numbers of columns in `passes/costs/gpu_shares.py`",
     is_fallback=True,
 )
 
@@ -140,7 +140,7 @@ SCATTERS = Reason(
 # Of regions that are taken back.
 SMALL = Reason(
     "small: {as_calls:.1f} us as library calls, {as_region:.1f} us as a region",
-    "what the target measures, by which `passes/placement/cost_model.py` counts",
+    "what the target measures, by which `passes/costs/cost_model.py` counts",
 )
 NO_CODE = Reason("IREE fills memory without code that could be launched", "IREE, if it makes a kernel of a fill")
 

@@ -7,9 +7,9 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Module, Role, arguments, is_used
-from dovetail.dialects.symbols import is_open_op
+from dovetail.dialects.sizes.expected import expected_bytes, expected_infos
+from dovetail.dialects.sizes.symbols import is_open_op
 from dovetail.dialects.torch_facts.exactness import deciding_operands
-from dovetail.dialects.torch_facts.expected import expected_bytes
 from dovetail.dialects.torch_facts.ops import Kind, row
 from dovetail.dialects.torch_facts.row import Rounding
 from dovetail.passes.base import Pass
@@ -170,7 +170,7 @@ class _Repeater(Graph[OpNode]):
         if facts.kind not in _REPEATED or is_by_position or deciding_operands(op) or is_open_op(op):
             return None
         is_function = facts.rounding is Rounding.OFTEN and not facts.multiplies
-        return facts.flops(op) * (FUNCTION_BYTES if is_function else 1)
+        return facts.flops(op, expected_infos) * (FUNCTION_BYTES if is_function else 1)
 
 
 def _use(op: ir.Operation, made: Mapping[ir.Value, ir.Value]) -> None:

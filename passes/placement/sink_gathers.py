@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from dovetail.dialects.cloning import erase_unused
+from dovetail.dialects.building.cloning import erase_unused
 from dovetail.dialects.reading import Module, body, users
-from dovetail.dialects.recompute import is_pinned
-from dovetail.dialects.symbols import KnownSize, known_sizes
+from dovetail.dialects.sizes.symbols import KnownSize, known_sizes
+from dovetail.dialects.statements.recompute import is_pinned
 from dovetail.dialects.torch_facts.ops import Kind
 from dovetail.dialects.torch_facts.types import require_shaped_info, with_shape
 from dovetail.passes.base import Pass

@@ -5,8 +5,8 @@ from torch_mlir import ir
 from dovetail.backends.target import choose_driver
 from dovetail.dialects.attributes import DRIVER
 from dovetail.dialects.reading import Module
-from dovetail.dialects.regions import region_bytes
-from dovetail.dialects.target import device_type
+from dovetail.dialects.statements.regions import region_bytes
+from dovetail.dialects.statements.target import device_type
 from dovetail.passes.base import Pass
 
 

@@ -9,8 +9,8 @@ from dovetail.backends.target import SINGLE_ROWS
 from dovetail.dialects.attributes import VARIANT
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Module, body, operand_ops, users
-from dovetail.dialects.symbols import known_sizes
-from dovetail.dialects.target import device_type
+from dovetail.dialects.sizes.symbols import known_sizes
+from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.transposition import is_transposition, reordered
 from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info, tensor_info

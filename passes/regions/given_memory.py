@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import EFFECT, STRIDES
-from dovetail.dialects.calls import extern, is_extern, is_fallback, reason
 from dovetail.dialects.dovetail.ops.part import part
 from dovetail.dialects.memory.contents import load
 from dovetail.dialects.reading import COMPUTING, Module, body, copy_attributes, producer
-from dovetail.dialects.size_expressions import materialise, used_symbols_of
-from dovetail.dialects.symbols import KnownSize, known_sizes, state_sizes, symbols
+from dovetail.dialects.sizes.size_expressions import materialise, used_symbols_of
+from dovetail.dialects.sizes.symbols import KnownSize, known_sizes, state_sizes, symbols
+from dovetail.dialects.statements.calls import extern, is_extern, is_fallback, reason
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
 from dovetail.dialects.torch_facts.out_overloads import out_overload
 

@@ -10,7 +10,7 @@ from math import prod
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import SIZES
-from dovetail.dialects.cloning import constant_none
+from dovetail.dialects.building.cloning import constant_none
 from dovetail.dialects.reading import copy_attributes, made_by, producer
 from dovetail.dialects.torch_facts.element_types import HALF_PRECISION
 from dovetail.dialects.torch_facts.types import require_shaped_info, require_tensor_info, with_dtype, with_shape

@@ -3,10 +3,10 @@
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.cloning import ancestors
+from dovetail.dialects.building.cloning import ancestors
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Module, arguments, body, operand_ops, producer, users
-from dovetail.dialects.target import device_type
+from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.names import STORE
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.types import require_shaped_info, tensor_info

@@ -4,10 +4,10 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import LEVEL
-from dovetail.dialects.cloning import set_signature
+from dovetail.dialects.building.cloning import set_signature
+from dovetail.dialects.building.region_builder import call_with_new_memory
 from dovetail.dialects.memory.contents import store
 from dovetail.dialects.reading import COMPUTING, Module, argument_facts, of_class, referred, result_facts, terminator
-from dovetail.dialects.region_builder import call_with_new_memory
 from dovetail.dialects.torch_facts.types import memory_type
 from dovetail.passes.base import Pass
 

@@ -8,7 +8,7 @@ from torch_mlir.dialects import func
 from dovetail.backends.target import is_summed_by_twos
 from dovetail.dialects.attributes import VARIANT
 from dovetail.dialects.reading import Module, body
-from dovetail.dialects.target import device_type
+from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.sizes import Sizes
 from dovetail.dialects.torch_facts.transposition import reorders

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.cloning import ancestors
-from dovetail.dialects.handed_on import handed_on, stores_after
+from dovetail.dialects.building.cloning import ancestors
+from dovetail.dialects.memory.handed_on import handed_on, stores_after
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import body, operand_ops, producer, users
 from dovetail.dialects.torch_facts.names import LOAD, STORE

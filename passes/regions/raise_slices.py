@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from torch_mlir import ir
 
-from dovetail.dialects.cloning import erase_unused
+from dovetail.dialects.building.cloning import erase_unused
 from dovetail.dialects.reading import Module, body, producer
-from dovetail.dialects.recompute import is_pinned
-from dovetail.dialects.target import device_type
+from dovetail.dialects.statements.recompute import is_pinned
+from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.exactness import is_repeatable
 from dovetail.dialects.torch_facts.ops import Kind
 from dovetail.dialects.torch_facts.types import is_open, is_tensor, with_shape

@@ -2,9 +2,9 @@
 
 from torch_mlir import ir
 
-from dovetail.dialects.devices import home
 from dovetail.dialects.reading import made_by
-from dovetail.dialects.target import device_type
+from dovetail.dialects.statements.devices import home
+from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.types import with_dtype, with_shape
 from dovetail.passes.base import Pass

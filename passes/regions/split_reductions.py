@@ -7,9 +7,9 @@ from torch_mlir import ir
 
 from dovetail.dialects.attributes import SIZES
 from dovetail.dialects.reading import copy_attributes, made_by
-from dovetail.dialects.symbols import sizes_map, sizes_of
-from dovetail.dialects.target import device_type
-from dovetail.dialects.torch_facts.expected import expected_info
+from dovetail.dialects.sizes.expected import expected_info
+from dovetail.dialects.sizes.symbols import sizes_map, sizes_of
+from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.types import (
     is_open,
     require_shaped_info,

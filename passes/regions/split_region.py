@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.building.region_builder import RegionBuilder, call_with_new_memory
 from dovetail.dialects.memory.contents import load
 from dovetail.dialects.reading import Module, arguments
-from dovetail.dialects.region_builder import RegionBuilder, call_with_new_memory
 from dovetail.passes.base import Pass, fail, named_regions
 from dovetail.passes.regions.pieces import Piece, pieces_of
 

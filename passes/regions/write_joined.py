@@ -4,11 +4,11 @@ from functools import reduce
 
 from torch_mlir import ir
 
+from dovetail.dialects.building.region_builder import new_memory
 from dovetail.dialects.reading import made_by
-from dovetail.dialects.region_builder import new_memory
-from dovetail.dialects.symbols import KnownSize, known_sizes, state_sizes
-from dovetail.dialects.target import device_type
-from dovetail.dialects.torch_facts.expected import expected_info
+from dovetail.dialects.sizes.expected import expected_info
+from dovetail.dialects.sizes.symbols import KnownSize, known_sizes, state_sizes
+from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.transposition import SMALLEST
 from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info

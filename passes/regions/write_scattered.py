@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 from torch_mlir import ir
 
-from dovetail.dialects.calls import is_extern
+from dovetail.dialects.building.region_builder import new_memory
 from dovetail.dialects.dovetail import AllocOp
 from dovetail.dialects.reading import made_by, producer, users
-from dovetail.dialects.region_builder import new_memory
-from dovetail.dialects.symbols import state_sizes
-from dovetail.dialects.target import device_type
+from dovetail.dialects.sizes.symbols import state_sizes
+from dovetail.dialects.statements.calls import is_extern
+from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.dialects.torch_facts.types import require_shaped_info

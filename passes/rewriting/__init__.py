@@ -1,4 +1,4 @@
-"""What several passes build and change IR with: cloning, constants, slices, and rules, which say what replaces an op.
+"""What several passes build and change IR with: constants, slices, and rules, which say what replaces an op.
 
 Nothing here decides what to change.
 """

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
-from dovetail.dialects.cloning import constant_none
+from dovetail.dialects.building.cloning import constant_none
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.reading import made_by
 from dovetail.dialects.torch_facts.names import LIST

@@ -8,7 +8,7 @@ from torch_mlir import ir
 from dovetail.dialects.dovetail import OwnOp, RefType
 from dovetail.dialects.memory.roots import memory_path, memory_root
 from dovetail.dialects.reading import Module, Role, arguments, made_by, of_class
-from dovetail.dialects.symbols import elements
+from dovetail.dialects.sizes.symbols import elements
 from dovetail.dialects.torch_facts.names import LITERAL, LOAD
 from dovetail.dialects.torch_facts.types import is_value_type
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
-from dovetail.dialects.symbols import KnownSize, in_types
+from dovetail.dialects.sizes.symbols import KnownSize, in_types
 from dovetail.dialects.torch_facts.sizes import Sizes
 from dovetail.dialects.torch_facts.types import with_shape
 from dovetail.passes.rewriting.constants import integer_list

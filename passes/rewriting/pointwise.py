@@ -6,7 +6,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.attributes import SIZES
 from dovetail.dialects.reading import producer
-from dovetail.dialects.symbols import KnownSize, known_sizes, sizes_map
+from dovetail.dialects.sizes.symbols import KnownSize, known_sizes, sizes_map
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, row
 from dovetail.dialects.torch_facts.types import is_open, shaped_info
 from dovetail.passes.rewriting.constants import is_none

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import RECOMPUTE, SIZES
-from dovetail.dialects.devices import Devices
 from dovetail.dialects.reading import Module, copy_attributes, is_used
-from dovetail.dialects.recompute import SAVED_POLICIES, recompute_policy
-from dovetail.dialects.symbols import sizes_of
+from dovetail.dialects.sizes.symbols import sizes_of
+from dovetail.dialects.statements.devices import Devices
+from dovetail.dialects.statements.recompute import SAVED_POLICIES, recompute_policy
 from dovetail.dialects.torch_facts.sizes import static
 from dovetail.dialects.torch_facts.types import is_memory_type, is_value_type, require_tensor_info, shaped_info
 

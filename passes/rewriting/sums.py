@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
-from dovetail.dialects.cloning import constant_none
-from dovetail.dialects.symbols import KnownSize, in_types, known_sizes
+from dovetail.dialects.building.cloning import constant_none
+from dovetail.dialects.sizes.symbols import KnownSize, in_types, known_sizes
 from dovetail.dialects.torch_facts.ops import row
 from dovetail.dialects.torch_facts.sizes import static
 from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info, with_dtype, with_shape

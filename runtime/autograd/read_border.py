@@ -9,13 +9,13 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects import attributes
-from dovetail.dialects.calls import donated
-from dovetail.dialects.devices import ref_device
 from dovetail.dialects.dovetail import OwnOp, RefType
 from dovetail.dialects.memory.argument_names import argument_name
 from dovetail.dialects.reading import Module, argument_facts, made_by, numbers, returned, symbol
-from dovetail.dialects.saved import SavedValue, checked_results, saved_values
-from dovetail.dialects.stated import stated_by
+from dovetail.dialects.statements.calls import donated
+from dovetail.dialects.statements.devices import ref_device
+from dovetail.dialects.statements.saved import SavedValue, checked_results, saved_values
+from dovetail.dialects.statements.stated import stated_by
 from dovetail.dialects.torch_facts.types import shaped_info
 from dovetail.errors import ModuleError
 from dovetail.runtime.autograd.border import Border, Saved, Tangent

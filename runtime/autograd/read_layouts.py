@@ -7,11 +7,11 @@ from torch_mlir import ir
 
 from dovetail.backends.python.emitter import Emitter
 from dovetail.dialects.attributes import SIZES, STRIDES, SYMBOL, TANGENT_OF
-from dovetail.dialects.devices import ref_device
 from dovetail.dialects.dovetail import RefType
-from dovetail.dialects.layouts import layouts_of
 from dovetail.dialects.reading import Facts, Module, argument_facts, arguments
-from dovetail.dialects.size_expressions import Numbered, function_of
+from dovetail.dialects.sizes.size_expressions import Numbered, function_of
+from dovetail.dialects.statements.devices import ref_device
+from dovetail.dialects.statements.layouts import layouts_of
 from dovetail.dialects.torch_facts.kernel_layouts import KernelLayouts
 from dovetail.dialects.torch_facts.sizes import OpenSize
 from dovetail.errors import ModuleError

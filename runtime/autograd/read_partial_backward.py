@@ -7,14 +7,14 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.backends.python.emitter import Emitter
-from dovetail.dialects.calls import is_extern
-from dovetail.dialects.devices import module_beside
-from dovetail.dialects.effects import has_effect
-from dovetail.dialects.layouts import layouts_of
 from dovetail.dialects.reading import Module, body, copy_attributes
-from dovetail.runtime.autograd.absent_tangents import leave_out
-from dovetail.runtime.autograd.inlining import inlined
+from dovetail.dialects.statements.calls import is_extern
+from dovetail.dialects.statements.devices import module_beside
+from dovetail.dialects.statements.effects import has_effect
+from dovetail.dialects.statements.layouts import layouts_of
 from dovetail.runtime.autograd.partial_backward import PartialBackward
+from dovetail.runtime.replaying.absent_tangents import leave_out
+from dovetail.runtime.replaying.inlining import inlined
 
 
 def read_partial_backward(backward: func.FuncOp, saved: int, module: Module) -> PartialBackward:

@@ -8,9 +8,9 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import DRAWS, FOR_REPLAY
 from dovetail.dialects.reading import Module, argument_facts
-from dovetail.dialects.saved import saved_values
-from dovetail.runtime.autograd.joined import load_joined
+from dovetail.dialects.statements.saved import saved_values
 from dovetail.runtime.autograd.replay import Replay
+from dovetail.runtime.replaying.joined import load_joined
 
 
 def read_replay(border: func.FuncOp, forward: func.FuncOp, backward: func.FuncOp, module: Module) -> Replay:

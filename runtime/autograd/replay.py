@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from dovetail.runtime.random_states import drawing_from, random_state
+from dovetail.runtime.autograd.random_states import drawing_from, random_state
 
 
 class StandIn(torch.autograd.Function):

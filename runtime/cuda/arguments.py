@@ -4,9 +4,9 @@ from typing import Any
 
 import torch
 
-from dovetail.runtime.alike import Alike
-from dovetail.runtime.misfits import misfit
-from dovetail.runtime.plan_records import Argument
+from dovetail.runtime.checks.alike import Alike
+from dovetail.runtime.cuda.plan_record import Argument
+from dovetail.runtime.launches.misfits import misfit
 from dovetail.runtime.stats import count_copy
 
 ALIGNMENT = 16

@@ -11,7 +11,7 @@ import torch
 from dovetail.backends.cuda.assembler import MOST_LOCAL_BYTES
 from dovetail.errors import LaunchError
 from dovetail.runtime.cuda import driver
-from dovetail.runtime.plan_records import Dispatch
+from dovetail.runtime.launches.plan_records import Dispatch
 
 _LOG_BYTES = 4096
 

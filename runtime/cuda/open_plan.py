@@ -8,7 +8,8 @@ import torch
 
 from dovetail.runtime.cuda.library import Library
 from dovetail.runtime.cuda.plan import Plan
-from dovetail.runtime.plan_records import Argument, Copy, Dispatch, Fill, MaybeOpen, PlanRecord, Range, Step
+from dovetail.runtime.cuda.plan_record import Argument, PlanRecord
+from dovetail.runtime.launches.plan_records import Copy, Dispatch, Fill, MaybeOpen, Range, Step
 
 MOST_PLANS = 64
 """Sets of sizes whose plans are remembered; the oldest is forgotten, so that changing sizes can't fill memory."""

@@ -13,7 +13,8 @@ from dovetail.errors import LaunchError
 from dovetail.runtime.cuda import driver, torch_streams
 from dovetail.runtime.cuda.arguments import Arguments, device_of
 from dovetail.runtime.cuda.library import Library, upload
-from dovetail.runtime.plan_records import Copy, Dispatch, Fill, PlanRecord
+from dovetail.runtime.cuda.plan_record import PlanRecord
+from dovetail.runtime.launches.plan_records import Copy, Dispatch, Fill
 
 _INVALID_CONTEXT = 201
 """The driver's status for a thread that has used no GPU yet."""

@@ -4,15 +4,16 @@ import torch
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import PLAN
-from dovetail.dialects.plans import check_code
 from dovetail.dialects.reading import referred
-from dovetail.dialects.regions import destinations
+from dovetail.dialects.statements.plans import check_code
+from dovetail.dialects.statements.regions import destinations
 from dovetail.dialects.torch_facts.types import shaped_info
 from dovetail.runtime.cuda.library import load_library
 from dovetail.runtime.cuda.open_plan import BUFFER_ALIGNMENT, CudaPlan, OpenPlan, OpenRecord
 from dovetail.runtime.cuda.plan import Plan
-from dovetail.runtime.plan_reader import PlanReader
-from dovetail.runtime.plan_records import Dispatch, PlanRecord
+from dovetail.runtime.cuda.plan_record import PlanRecord
+from dovetail.runtime.launches.plan_reader import PlanReader
+from dovetail.runtime.launches.plan_records import Dispatch
 
 
 def load_cuda_plan(plan: func.FuncOp, code: bytes) -> CudaPlan:

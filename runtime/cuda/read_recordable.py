@@ -9,11 +9,11 @@ from torch_mlir.dialects import func
 from dovetail.backends.python.operators import overload
 from dovetail.dialects.attributes import BACKWARD, FORWARD, STATIC
 from dovetail.dialects.control_flow import control_flow_name
-from dovetail.dialects.devices import CPU, named_device
 from dovetail.dialects.dovetail import DestinationOp
 from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Module, Role, argument_fact, body, of_class, producer, referred, symbol
-from dovetail.dialects.saved import saved_values
+from dovetail.dialects.statements.devices import CPU, named_device
+from dovetail.dialects.statements.saved import saved_values
 from dovetail.dialects.torch_facts.arithmetic import CONVERSIONS
 from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.dialects.torch_facts.types import tensor_info

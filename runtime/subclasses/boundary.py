@@ -12,13 +12,13 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.reading import Module, argument_facts
-from dovetail.dialects.size_expressions import Numbered, function_of
-from dovetail.dialects.subclasses import Convention, Same, Wrapped, convention
-from dovetail.dialects.symbols import KnownSize, symbols
-from dovetail.dialects.wrapping import parts, unwrap, wrap
+from dovetail.dialects.sizes.size_expressions import Numbered, function_of
+from dovetail.dialects.sizes.symbols import KnownSize, symbols
+from dovetail.dialects.statements.subclasses import Convention, Same, Wrapped, convention
 from dovetail.errors import AliasMismatch
 from dovetail.runtime.autograd.read_layouts import lying
 from dovetail.runtime.subclasses.versions import check_wrappers, read_saved
+from dovetail.wrapping import parts, unwrap, wrap
 
 Facts = tuple
 """What `_facts` says of a part."""

@@ -12,8 +12,8 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import BACKWARD, FORWARD
 from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Module, made_by, referred, returned
-from dovetail.dialects.saved import checked_results, saved_values
-from dovetail.dialects.subclasses import Convention, Wrapped
+from dovetail.dialects.statements.saved import checked_results, saved_values
+from dovetail.dialects.statements.subclasses import Convention, Wrapped
 from dovetail.runtime.autograd.node import is_compiled_call
 
 

@@ -5,9 +5,9 @@ import torch
 
 import dovetail
 from dovetail import loading
-from dovetail.backends.compiler_runs import Cause
-from dovetail.backends.iree import compile_regions
-from dovetail.backends.outcomes import CompileFailure
+from dovetail.backends.compiling.compiler_runs import Cause
+from dovetail.backends.compiling.iree import compile_regions
+from dovetail.backends.compiling.outcomes import CompileFailure
 from dovetail.errors import StrictError
 
 

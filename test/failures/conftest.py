@@ -6,7 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from dovetail.backends import compiler_runs, iree, iree_worker
+from dovetail.backends.compiling import compiler_runs, iree, iree_worker
 
 
 @pytest.fixture(autouse=True)

@@ -10,9 +10,9 @@ import pytest
 import torch
 from failing import X, call, program
 
-from dovetail.backends import compiler_runs
-from dovetail.backends.iree import compile_regions
-from dovetail.backends.outcomes import CompiledRegion
+from dovetail.backends.compiling import compiler_runs
+from dovetail.backends.compiling.iree import compile_regions
+from dovetail.backends.compiling.outcomes import CompiledRegion
 from dovetail.backends.target import CpuTarget
 from dovetail.errors import EagerWarning, StartError
 from dovetail.torch_backend import dovetail as backend

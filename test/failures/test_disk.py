@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from failing import call, fork, wait
 
-from dovetail.backends.cache import RegionCache
+from dovetail.backends.compiling.cache import RegionCache
 from dovetail.errors import EagerWarning
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from failing import call, fork, has_ended, wait
 
-from dovetail.backends import compiler_runs
-from dovetail.backends.iree import compile_regions
-from dovetail.backends.outcomes import CompiledRegion
+from dovetail.backends.compiling import compiler_runs
+from dovetail.backends.compiling.iree import compile_regions
+from dovetail.backends.compiling.outcomes import CompiledRegion
 from dovetail.backends.target import CpuTarget
 from dovetail.errors import EagerWarning
 

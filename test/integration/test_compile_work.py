@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import dovetail
-from dovetail.backends.compiler_runs import CompilerRuns, Run
+from dovetail.backends.compiling.compiler_runs import CompilerRuns, Run
 from dovetail.frontend.trace.alias_free import AliasFree
 from dovetail.tools.demo.tasks import GPT2
 from dovetail.tools.demo.trainer import Trainer

@@ -8,7 +8,7 @@ from new_process import run_python
 
 import dovetail
 from dovetail import loading
-from dovetail.backends.outcomes import CompiledRegion, CompileFailure
+from dovetail.backends.compiling.outcomes import CompiledRegion, CompileFailure
 from dovetail.tools.opt.command import main as opt
 
 

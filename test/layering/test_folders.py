@@ -11,7 +11,7 @@ from test.layering.test_imports import ALLOWED, FOLDERS, imported_modules
 
 HOMES = {
     "iree.compiler": ("backends/worker/",),
-    "iree.runtime": ("backends/output_check.py", "runtime/launch.py"),
+    "iree.runtime": ("backends/compiling/output_check.py", "runtime/launches/iree_executable.py"),
     "cuda": ("runtime/cuda/",),
     "torch._functorch": (
         "frontend/capture.py",

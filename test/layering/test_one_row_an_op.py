@@ -28,12 +28,12 @@ OWN_RULES = {
     "backends/python/parts.py": "what writes the result of each op to memory",
     "dialects/torch_facts/arithmetic.py": "Python's operator for each op",
     "dialects/dovetail/ops/view.py": "views of ours that may change the element type",
-    "dialects/plan_numbers.py": "how MLIR compares integers, no ops",
+    "dialects/dovetail/numbers.py": "how MLIR compares integers, no ops",
     **dict.fromkeys(DECOMPOSITIONS, "decompositions"),
     "frontend/to_ir/number_nodes.py": "two names of one op",
-    "frontend/trace/extremum_gradients.py": "PyTorch's ops that get a kernel of ours",
-    "frontend/trace/python_kernels.py": "PyTorch's ops that get a kernel of ours",
-    "frontend/trace/recurrent_layers.py": "PyTorch's ops that get a kernel of ours",
+    "frontend/decompose/extremum_gradients.py": "PyTorch's ops that get a kernel of ours",
+    "frontend/decompose/python_kernels.py": "PyTorch's ops that get a kernel of ours",
+    "frontend/decompose/recurrent_layers.py": "PyTorch's ops that get a kernel of ours",
     "passes/cleanup/compose_views.py": "a rule for each view",
     "passes/cleanup/constant_arrays.py": "numpy's function for each op",
     "passes/cleanup/fold_concatenations.py": "a rule for each op",
@@ -48,9 +48,9 @@ OWN_RULES = {
 
 # Passes of the placement that ask for single ops by name.
 OWN_NAMES = {
-    "passes/placement/channels_last.py": "convolutions, by the places of their operands",
+    "passes/layouts/channels_last.py": "convolutions, by the places of their operands",
     "passes/placement/joins.py": "the call that writes a slice where it belongs",
-    "passes/placement/lay_out_convolutions.py": "convolutions, and expansions that it builds anew",
+    "passes/layouts/lay_out_convolutions.py": "convolutions, and expansions that it builds anew",
     "passes/placement/open_sizes.py": "splits, by the places of their operands",
     "passes/placement/pass_numbers.py": "a rule for each op",
     "passes/placement/place_ops.py": "permutations alone, of the views that reorder dimensions",
@@ -135,8 +135,8 @@ def test_no_sets_of_ops():
 def test_placement_asks_rows():
     """Would catch an op that is placed by its name: another one that is alike is placed otherwise, with no reason."""
     asking = set()
-    for path in (ROOT / "passes/placement").glob("[!_]*.py"):
-        if list(ops_asked_for_in(path, import_module(f"dovetail.passes.placement.{path.stem}"))):
+    for path in (path for folder in ("layouts", "placement") for path in (ROOT / "passes" / folder).glob("[!_]*.py")):
+        if list(ops_asked_for_in(path, import_module(f"dovetail.passes.{path.parent.name}.{path.stem}"))):
             asking.add(str(path.relative_to(ROOT)))
     assert asking == set(OWN_NAMES)
 

@@ -4,8 +4,8 @@ import pytest
 
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.errors import ModuleError
-from dovetail.runtime.drawn_inputs import random_inputs
-from dovetail.runtime.reference import run_reference
+from dovetail.runtime.reference.drawn_inputs import random_inputs
+from dovetail.runtime.reference.executor import run_reference
 
 TEXT = """
 !v = !torch.vtensor<[4],f32>

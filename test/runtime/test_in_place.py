@@ -9,7 +9,7 @@ from differential import assert_same
 from torch import nn
 
 import dovetail
-from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.backends.python import tensors
 from dovetail.runtime.updates import Updates
 

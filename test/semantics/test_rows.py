@@ -22,8 +22,8 @@ from dovetail.errors import EagerWarning, PassError, UnsupportedError
 from dovetail.passes.exactness.verify_comparisons import VerifyComparisonsPass
 from dovetail.passes.levels.verify_level import VerifyLevelPass
 from dovetail.passes.running.runner import Runner
-from dovetail.runtime.drawn_inputs import random_inputs
-from dovetail.runtime.reference import run_reference
+from dovetail.runtime.reference.drawn_inputs import random_inputs
+from dovetail.runtime.reference.executor import run_reference
 from dovetail.tools.documented_semantics import Row, captured, lowered, passes_to, rows, shown
 from dovetail.tools.documented_walk import shortened
 from test.support.old_torch import IS_2_11

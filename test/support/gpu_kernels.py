@@ -4,7 +4,8 @@ import torch
 
 from dovetail.runtime.cuda.library import load_library
 from dovetail.runtime.cuda.plan import Plan
-from dovetail.runtime.plan_records import Argument, Dispatch, PlanRecord, Range, Step
+from dovetail.runtime.cuda.plan_record import Argument, PlanRecord
+from dovetail.runtime.launches.plan_records import Dispatch, Range, Step
 
 HEAD = """
 .version 7.0

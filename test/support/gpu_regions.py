@@ -2,13 +2,14 @@
 
 from torch_mlir import ir
 
-from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.dialects.attributes import ROLE
 from dovetail.dialects.context import make_context, parse_module
-from dovetail.dialects.plans import digest, import_plans, plans
+from dovetail.dialects.statements.plans import digest, plans
+from dovetail.passes.launches.import_plans import import_plans
 from dovetail.runtime.cuda.open_plan import OpenRecord
+from dovetail.runtime.cuda.plan_record import PlanRecord
 from dovetail.runtime.cuda.read_plan import read_record
-from dovetail.runtime.plan_records import PlanRecord
 
 
 def region(shape: str, dtype: str, ops: str, result: str = "") -> str:

@@ -6,8 +6,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from dovetail.backends.base_target import COMPILER_PACKAGE
-from dovetail.backends.cache import RegionCache
-from dovetail.backends.compiler_runs import CompilerRuns, Run
+from dovetail.backends.compiling.cache import RegionCache
+from dovetail.backends.compiling.compiler_runs import CompilerRuns, Run
 from dovetail.backends.host_cpu import host_cpu
 
 

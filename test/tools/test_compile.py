@@ -7,8 +7,8 @@ import pytest
 import torch
 from modules import TRAINED
 
-from dovetail.dialects.plans import drop_plans
 from dovetail.options import Options
+from dovetail.passes.launches.import_plans import drop_plans
 from dovetail.runtime.artifact import load_artifact, load_module
 from dovetail.runtime.program import load_program
 from dovetail.tools.compile import main

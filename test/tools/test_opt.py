@@ -8,7 +8,7 @@ from torch_mlir import ir
 from dovetail.dialects.dovetail import OwnOp, WriteOp
 from dovetail.dialects.reading import Module, body
 from dovetail.passes.base import Pass
-from dovetail.runtime import reference
+from dovetail.runtime.reference import executor
 from dovetail.tools.opt.command import main
 
 MODULE = """
@@ -150,12 +150,12 @@ def test_runs_again_only_what_has_changed(path: str, monkeypatch: pytest.MonkeyP
     """Would catch minutes spent on the passes that leave a model as it is, which are more than half."""
     runs = []
 
-    def run(*arguments: object) -> reference.Observation:
+    def run(*arguments: object) -> executor.Observation:
         runs.append(arguments)
         return run_reference(*arguments)
 
-    run_reference = reference.run_reference
-    monkeypatch.setattr(reference, "run_reference", run)
+    run_reference = executor.run_reference
+    monkeypatch.setattr(executor, "run_reference", run)
     passes = "forward-stores,merge-equal-values,fold-scatters,drop-redundant-copies"
     assert main([path, "--run-check", f"--pass-pipeline={passes}"]) == 0
     assert len(runs) == 2

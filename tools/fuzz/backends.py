@@ -11,7 +11,7 @@ from warnings import catch_warnings, simplefilter
 import torch
 
 import dovetail
-from dovetail.backends.iree import compile_regions
+from dovetail.backends.compiling.iree import compile_regions
 from dovetail.errors import DefectWarning, UnsupportedError
 from dovetail.runtime.autograd.version_checks import REREAD
 from dovetail.tools.fuzz.checked_passes import checked_runner

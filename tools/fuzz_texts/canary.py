@@ -6,10 +6,10 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
-from dovetail.backends import bounded
-from dovetail.backends.compiler_runs import compiler_executable
+from dovetail.backends.compiling import bounded
+from dovetail.backends.compiling.compiler_runs import compiler_executable
+from dovetail.backends.compiling.iree_worker import SCRIPT
 from dovetail.backends.cuda.assembler import assembler
-from dovetail.backends.iree_worker import SCRIPT
 from dovetail.tools.fuzz_texts.payloads import CANARY
 
 _STARTS = ("os.system", "os.exec", "os.posix_spawn", "os.spawn", "pty.spawn", "pickle.find_class", "socket.connect")

@@ -9,7 +9,7 @@ from dovetail.errors import DovetailError, PassError
 from dovetail.tools.permitted_ops import check_permitted
 
 if TYPE_CHECKING:
-    from dovetail.runtime.observation import Observation
+    from dovetail.runtime.reference.observation import Observation
 
 
 class RunCheck:
@@ -26,8 +26,8 @@ class RunCheck:
 
     def __init__(self, module: ir.Module, seed: int = 0, runs: int = 2):
         # torch, which both of them need, takes seconds to load.
-        from dovetail.runtime.drawn_inputs import random_inputs
-        from dovetail.runtime.reference import run_reference
+        from dovetail.runtime.reference.drawn_inputs import random_inputs
+        from dovetail.runtime.reference.executor import run_reference
 
         check_permitted(module)
         self._run = run_reference

@@ -8,12 +8,12 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import REQUIRES_GRAD
-from dovetail.dialects.devices import home
 from dovetail.dialects.reading import Module, argument_facts
+from dovetail.dialects.statements.devices import home
 from dovetail.errors import InputError
-from dovetail.runtime.drawn_inputs import arranged
-from dovetail.runtime.on_host import is_here
 from dovetail.runtime.program import load_plain_program
+from dovetail.runtime.reference.drawn_inputs import arranged
+from dovetail.runtime.reference.on_host import is_here
 from dovetail.tools.run.inputs import input_names, make_inputs
 
 

@@ -7,13 +7,13 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import NAME
-from dovetail.dialects.devices import ref_device
 from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.reading import argument_facts
+from dovetail.dialects.statements.devices import ref_device
 from dovetail.dialects.torch_facts.types import is_torch_type
 from dovetail.errors import InputError
-from dovetail.runtime.drawn_inputs import arranged, random_inputs
-from dovetail.runtime.drawn_sizes import layout
+from dovetail.runtime.reference.drawn_inputs import arranged, random_inputs
+from dovetail.runtime.reference.drawn_sizes import layout
 from dovetail.tools.run.sizes import check_sizes
 from dovetail.tools.run.values import parse_value, type_text
 

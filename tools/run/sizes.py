@@ -7,11 +7,11 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import RANGE, SYMBOL
 from dovetail.dialects.reading import argument_facts, numbers
-from dovetail.dialects.size_expressions import evaluated, said
-from dovetail.dialects.symbols import sizes_of
+from dovetail.dialects.sizes.size_expressions import evaluated, said
+from dovetail.dialects.sizes.symbols import sizes_of
 from dovetail.dialects.torch_facts.sizes import LARGEST
 from dovetail.errors import InputError
-from dovetail.runtime.drawn_sizes import given_symbols
+from dovetail.runtime.reference.drawn_sizes import given_symbols
 
 
 def check_sizes(entry: func.FuncOp, names: Sequence[str], values: Sequence) -> dict[int, int]:

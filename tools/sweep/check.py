@@ -6,11 +6,11 @@ import torch
 from torch_mlir import ir
 
 from dovetail.backends.base_target import Target
-from dovetail.backends.outcomes import CompileFailure
+from dovetail.backends.compiling.outcomes import CompileFailure
 from dovetail.backends.target import CpuTarget
 from dovetail.dialects.torch_facts.ops import Kind, kind_of_name
 from dovetail.passes.placement.place_ops import PlaceOpsPass
-from dovetail.runtime.launch import prepare
+from dovetail.runtime.launches.iree_executable import prepare
 from dovetail.tools.sweep.calls import Slot
 from dovetail.tools.sweep.cases import Case
 from dovetail.tools.sweep.imported import imported, keep_compiled

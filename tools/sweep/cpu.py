@@ -4,7 +4,7 @@ import os
 import re
 from dataclasses import dataclass
 
-from dovetail.backends.compiler_runs import CompilerRuns
+from dovetail.backends.compiling.compiler_runs import CompilerRuns
 from dovetail.backends.target import CpuTarget
 from dovetail.errors import DovetailError
 from dovetail.tools.machine import processor

@@ -9,10 +9,10 @@ from torch_mlir.dialects import func
 from torch_mlir.extras.fx_importer import FxImporter
 
 from dovetail.dialects.attributes import PLACEMENT, PLACEMENT_REASON
-from dovetail.dialects.calls import is_extern, reason
-from dovetail.dialects.cloning import set_signature
+from dovetail.dialects.building.cloning import set_signature
 from dovetail.dialects.context import make_context
 from dovetail.dialects.reading import Module, Role, body, is_used, returned, set_role, terminator
+from dovetail.dialects.statements.calls import is_extern, reason
 from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
 from dovetail.frontend.decompose.table import decompositions

@@ -9,9 +9,9 @@ import torch
 from torch_mlir import ir
 
 from dovetail.backends.base_target import Target
-from dovetail.backends.outcomes import CompileFailure
+from dovetail.backends.compiling.outcomes import CompileFailure
 from dovetail.passes.placement.place_ops import PlaceOpsPass
-from dovetail.runtime.launch import prepare
+from dovetail.runtime.launches.iree_executable import prepare
 from dovetail.tools.sweep.imported import imported, keep_compiled
 from dovetail.tools.sweep.launch import launched, lower
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from dovetail.backends.base_target import Target
-from dovetail.backends.launch_plans import LaunchPlan
-from dovetail.backends.outcomes import CompileFailure
-from dovetail.dialects.regions import region_texts
+from dovetail.backends.compiling.launch_plans import LaunchPlan
+from dovetail.backends.compiling.outcomes import CompileFailure
+from dovetail.dialects.building.region_texts import region_texts
 from dovetail.loading import launchable, launchers, loaded, write_plans
 from dovetail.passes.regions.keep_nan_tests import KeepNanTestsPass
 from dovetail.passes.regions.keep_scalars import KeepScalarsPass

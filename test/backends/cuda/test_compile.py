@@ -7,20 +7,21 @@ from pathlib import Path
 import pytest
 from torch_mlir import ir
 
-from dovetail.backends import batches, iree
-from dovetail.backends.cache import RegionCache
+from dovetail.backends.compiling import batches, iree
+from dovetail.backends.compiling.cache import RegionCache
+from dovetail.backends.compiling.iree import compile_regions
+from dovetail.backends.compiling.launch_plans import LaunchPlan
+from dovetail.backends.compiling.outcomes import CompileFailure
 from dovetail.backends.cuda import assembler
 from dovetail.backends.cuda.target import ARCHITECTURES
-from dovetail.backends.iree import compile_regions
-from dovetail.backends.launch_plans import LaunchPlan
-from dovetail.backends.outcomes import CompileFailure
 from dovetail.backends.target import target_for_device
 from dovetail.dialects.attributes import ROLE, TARGET
 from dovetail.dialects.context import make_context, parse_module
-from dovetail.dialects.plans import digest, import_plans, plans
+from dovetail.dialects.statements.plans import digest, plans
+from dovetail.passes.launches.import_plans import import_plans
 from dovetail.passes.launches.verify_launches import VerifyLaunchesPass
 from dovetail.runtime.cuda.read_plan import read_record
-from dovetail.runtime.plan_records import Copy, Range
+from dovetail.runtime.launches.plan_records import Copy, Range
 from test.support.gpu_regions import COLUMNS, region
 
 V, M = "!torch.vtensor<[64,512],f32>", "!torch.tensor<[64,512],f32>"

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from dovetail.backends import batches, iree, iree_worker
-from dovetail.backends.cache import RegionCache
-from dovetail.backends.compiler_runs import Cause, Run
+from dovetail.backends.compiling import batches, iree, iree_worker
+from dovetail.backends.compiling.cache import RegionCache
+from dovetail.backends.compiling.compiler_runs import Cause, Run
+from dovetail.backends.compiling.iree import compile_regions
+from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.backends.cuda import assembler
-from dovetail.backends.iree import compile_regions
-from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.target import target_for_device
 from test.support.gpu_regions import COLUMNS, ROUNDED_COLUMNS, SOFTMAX, TANH, region
 

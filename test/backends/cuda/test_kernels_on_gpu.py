@@ -8,12 +8,13 @@ import torch
 from torch_mlir import ir
 
 import dovetail
-from dovetail.backends.iree import compile_regions
-from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.backends.compiling.iree import compile_regions
+from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.backends.target import target_for_device
 from dovetail.dialects.attributes import ROLE
 from dovetail.dialects.context import make_context, parse_module
-from dovetail.dialects.plans import digest, import_plans, plans
+from dovetail.dialects.statements.plans import digest, plans
+from dovetail.passes.launches.import_plans import import_plans
 from dovetail.runtime.cuda.read_plan import load_cuda_plan
 from test.support.gpu_regions import COLUMNS, ROUNDED_COLUMNS, SOFTMAX, region
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from dovetail.backends import iree
-from dovetail.backends.iree import compile_regions
-from dovetail.backends.launch_plans import LaunchPlan
-from dovetail.backends.outcomes import CompileFailure, Outcome
+from dovetail.backends.compiling import iree
+from dovetail.backends.compiling.iree import compile_regions
+from dovetail.backends.compiling.launch_plans import LaunchPlan
+from dovetail.backends.compiling.outcomes import CompileFailure, Outcome
 from dovetail.backends.target import target_for_device
 
 SUM_OF_DIFFERENCES = """module {

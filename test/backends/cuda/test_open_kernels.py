@@ -6,10 +6,10 @@ import re
 import pytest
 import torch
 
-from dovetail.backends import iree
+from dovetail.backends.compiling import iree
+from dovetail.backends.compiling.iree import compile_regions
+from dovetail.backends.compiling.launch_plans import LaunchPlan, untiled
 from dovetail.backends.cuda import assembler
-from dovetail.backends.iree import compile_regions
-from dovetail.backends.launch_plans import LaunchPlan, untiled
 from dovetail.backends.target import target_for_device
 from dovetail.runtime.cuda.open_plan import OpenRecord
 from test.support.gpu_regions import SOFTMAX, TANH, open_region, record_of

@@ -6,14 +6,14 @@ import pytest
 import torch
 from torch.nn import functional
 
-from dovetail.backends import iree, iree_worker
-from dovetail.backends.compiler_runs import CompilerRuns
+from dovetail.backends.compiling import iree, iree_worker
+from dovetail.backends.compiling.compiler_runs import CompilerRuns
+from dovetail.backends.compiling.iree import compile_regions
+from dovetail.backends.compiling.launch_plans import LaunchPlan
+from dovetail.backends.compiling.outcomes import CompiledRegion
 from dovetail.backends.cuda import assembler
-from dovetail.backends.iree import compile_regions
-from dovetail.backends.launch_plans import LaunchPlan
-from dovetail.backends.outcomes import CompiledRegion
 from dovetail.backends.target import CpuTarget, target_for_device
-from dovetail.runtime.launch import Executable, prepare
+from dovetail.runtime.launches.iree_executable import Executable, prepare
 
 SUM = "torch.aten.sum.dim_IntList"
 OF_ROWS = "!torch.list<int>, !torch.bool, !torch.none -> !K"

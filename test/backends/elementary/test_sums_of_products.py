@@ -2,8 +2,8 @@
 
 import pytest
 
-from dovetail.backends.iree import compile_regions
-from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.backends.compiling.iree import compile_regions
+from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.backends.target import CpuTarget
 
 LONG = 10_000

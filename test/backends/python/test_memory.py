@@ -6,7 +6,7 @@ import torch
 from dovetail.backends.python import memory
 from dovetail.backends.python.emitter import Emitter
 from dovetail.dialects.context import make_context, parse_module
-from dovetail.dialects.products import products, row_major_products
+from dovetail.dialects.sizes.products import products, row_major_products
 
 TEXT = """
 func.func @f() -> !torch.vtensor<[4],f32> {

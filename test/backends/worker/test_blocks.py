@@ -9,9 +9,10 @@ from torch_mlir import ir
 
 import dovetail
 from dovetail import compiler
-from dovetail.backends import iree_worker, target
-from dovetail.backends.iree import compile_regions
-from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.backends import target
+from dovetail.backends.compiling import iree_worker
+from dovetail.backends.compiling.iree import compile_regions
+from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.backends.target import CpuTarget
 from dovetail.backends.worker import open_rows
 from dovetail.backends.worker.blocks import blocks, columns, whole_rows

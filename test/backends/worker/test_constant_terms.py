@@ -2,8 +2,8 @@
 
 import pytest
 
-from dovetail.backends import iree_worker
-from dovetail.backends.constant_terms import may_have_constant_terms
+from dovetail.backends.compiling import iree_worker
+from dovetail.backends.compiling.constant_terms import may_have_constant_terms
 
 ROWS, ROW = "affine_map<(d0, d1) -> (d0, d1)>", "affine_map<(d0, d1) -> (d0)>"
 

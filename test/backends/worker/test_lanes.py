@@ -9,7 +9,7 @@ from torch.nn import functional
 
 import dovetail
 from dovetail.backends import target
-from dovetail.backends.batches import BatchCompiler
+from dovetail.backends.compiling.batches import BatchCompiler
 from dovetail.backends.target import CpuTarget
 from dovetail.backends.worker.blocks import cut_into_blocks
 

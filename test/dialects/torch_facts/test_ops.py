@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 import torch
 
-from dovetail.dialects.effects import Effect, effect_of
+from dovetail.dialects.statements.effects import Effect, effect_of
 from dovetail.dialects.torch_facts.ops import Kind, kind_of_name, row_of_name
 from dovetail.dialects.torch_facts.row import Joins, ResultMemory, Row
 from dovetail.dialects.torch_facts.rows import OPS, ROWS

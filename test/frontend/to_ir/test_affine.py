@@ -9,7 +9,7 @@ from torch.utils._sympy import functions as by_torch
 from torch.utils._sympy.value_ranges import ValueRanges
 from torch_mlir import ir
 
-from dovetail.dialects.size_expressions import evaluated
+from dovetail.dialects.sizes.size_expressions import evaluated
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.to_ir.affine import affine
 

@@ -13,8 +13,8 @@ import dovetail
 from dovetail.backends.python.emitter import Emitter
 from dovetail.dialects.context import make_context
 from dovetail.passes.border.state_replay import StateReplayPass
-from dovetail.runtime.autograd import joined
 from dovetail.runtime.program import load_program
+from dovetail.runtime.replaying import joined
 
 pytestmark = pytest.mark.usefixtures("op_by_op")
 

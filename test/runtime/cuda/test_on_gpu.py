@@ -11,7 +11,7 @@ import torch
 from gpu_kernels import FAULT, SCALE, SHARED, SIZE, SPILLING, dispatch, plan
 
 from dovetail.errors import LaunchError
-from dovetail.runtime.plan_records import Copy, Fill, Range
+from dovetail.runtime.launches.plan_records import Copy, Fill, Range
 
 pytestmark = pytest.mark.cuda
 

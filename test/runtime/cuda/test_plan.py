@@ -10,7 +10,8 @@ from dovetail.errors import LaunchError
 from dovetail.runtime.cuda import driver
 from dovetail.runtime.cuda.library import load_library
 from dovetail.runtime.cuda.plan import Plan
-from dovetail.runtime.plan_records import Argument, Copy, Dispatch, Fill, PlanRecord, Range
+from dovetail.runtime.cuda.plan_record import Argument, PlanRecord
+from dovetail.runtime.launches.plan_records import Copy, Dispatch, Fill, Range
 from dovetail.runtime.stats import stats
 
 ADD = Kernel("add", (8, 8, 4))

@@ -8,14 +8,15 @@ from driver_stand_in import Kernel, on_device, stand_in
 from torch_mlir import ir
 
 from dovetail import runtime
-from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.dialects.context import make_context, parse_module
-from dovetail.dialects.plans import digest, plans
-from dovetail.runtime import plans as runtime_plans
+from dovetail.dialects.statements.plans import digest, plans
+from dovetail.runtime import load_plan as runtime_plans
 from dovetail.runtime.cuda.open_plan import MOST_PLANS, OpenPlan
 from dovetail.runtime.cuda.plan import Plan
+from dovetail.runtime.cuda.plan_record import Argument
 from dovetail.runtime.cuda.read_plan import load_cuda_plan, read_record
-from dovetail.runtime.plan_records import Argument, Copy, Dispatch, Fill, Range
+from dovetail.runtime.launches.plan_records import Copy, Dispatch, Fill, Range
 
 CODE = b"\x7fELF code"
 BUFFER = "!dovetail.buffer"

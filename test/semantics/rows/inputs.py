@@ -355,7 +355,7 @@ ROWS = [
             "expects argument 1 to be a ref with a 'dovetail.name'",
         ),
         prepare=halves,
-        tests=("runtime/test_guard.py::test_neighbours_in_one_storage_are_independent",),
+        tests=("runtime/checks/test_guard.py::test_neighbours_in_one_storage_are_independent",),
     ),
     Row(
         "I15",

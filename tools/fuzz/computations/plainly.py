@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from dovetail.frontend.trace.extremum_gradients import selecting
+from dovetail.frontend.decompose.extremum_gradients import selecting
 
 aten = torch.ops.aten
 

@@ -1,0 +1,73 @@
+"""Compiles regions with IREE in worker processes, several at once; whatever goes wrong there stays there."""
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
+
+import torch
+
+from dovetail.backends.base_target import Target
+from dovetail.backends.compiling.batches import BatchCompiler, batches
+from dovetail.backends.compiling.cache import RegionCache, region_key
+from dovetail.backends.compiling.compiler_runs import CompilerRuns
+from dovetail.backends.compiling.outcomes import CompileFailure, Outcome, cached, store
+from dovetail.backends.compiling.strands import strands
+
+# Failures of this process's lifetime, by region key and time limit: a region that crashed the compiler once isn't tried
+# again. Kept in memory only, so that a time-out on a busy machine can't outlive the process.
+_failures: dict[tuple[str, float], CompileFailure] = {}
+
+
+def compile_regions(
+    sources: Mapping[str, str],
+    target: Target,
+    *,
+    timeout: float,
+    jobs: int | None = None,
+    cache: RegionCache | None = None,
+    plans: bool = False,
+) -> dict[str, Outcome]:
+    """Compiles each region's text (form: docs/iree-region-abi.md); equal texts are compiled once.
+
+    Regions share processes, since most of a compiler run is the same for one region and for twenty; a batch that fails
+    is halved until the region at fault stands alone.
+
+    Args:
+        sources: MLIR text in the torch dialect, by region name.
+        target: what to compile for.
+        timeout: seconds for each compiler run.
+        jobs: processes at once; by default as many as PyTorch may use threads.
+        cache: where to look first and store afterwards; None compiles always.
+        plans: whether to read launch plans; only what has none then gets a module for IREE's runtime.
+
+    Returns:
+        For each name what runs the region, or what went wrong.
+
+    Raises:
+        StartError: if the compiler can't be started, which is no region's fault.
+    """
+    keys = {name: region_key(source, target, plans) for name, source in sources.items()}
+    distinct = {keys[name]: source for name, source in sources.items()}
+    outcomes: dict[str, Outcome] = {key: _failures[key, timeout] for key in distinct if (key, timeout) in _failures}
+    if cache is not None:
+        outcomes |= {key: found for key in distinct if (found := cached(key, cache)) is not None}
+    missing = {key: source for key, source in distinct.items() if key not in outcomes}
+    # What has no driver runs by plans of its own form.
+    taken_apart = {key: strands(source) for key, source in missing.items()} if plans and target.drivers else {}
+    split = {key: each for key, each in taken_apart.items() if each}
+    workers = jobs or torch.get_num_threads()
+    compiler = BatchCompiler(target, timeout, plans, runs := CompilerRuns())
+    with ThreadPoolExecutor(workers, thread_name_prefix="dovetail-compile") as pool:
+        compiling = [pool.submit(compiler.compile_strands, batch, split) for batch in batches(missing, split, workers)]
+        try:
+            for compiled in as_completed(compiling):
+                outcomes |= compiled.result()
+        except BaseException:  # the user's Ctrl-C, or a compiler that does not start
+            runs.stop()
+            raise
+    for key in missing:
+        outcome = outcomes[key]
+        if isinstance(outcome, CompileFailure):
+            _failures[key, timeout] = outcome
+        elif cache is not None and outcome.is_kept:
+            store(key, outcome, cache)
+    return {name: outcomes[key] for name, key in keys.items()}

@@ -1,0 +1,133 @@
+"""What IREE's host program of a region does, as a record: read by a worker process, kept in the cache."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import Any
+
+from dovetail.backends.base_target import COMPILER_PACKAGE, PHASES, Target
+from dovetail.backends.compiling import iree_worker
+from dovetail.backends.compiling.compiler_runs import Cause, CompilerRuns, Run, refused
+from dovetail.backends.compiling.constant_terms import may_have_constant_terms
+from dovetail.backends.compiling.scheduling import FLAGS_TO, PIPELINE
+
+COMPILERS = ("3.13.0",)
+"""Versions of IREE whose host programs `worker/host_program.py` was written for and tested with."""
+
+
+@dataclass(frozen=True)
+class LaunchPlan:
+    """How a region is run without IREE's runtime.
+
+    Attributes:
+        steps: what `worker/host_program.py` found, in the form that docs/launch-plans.md describes.
+        code: the executable, which many regions share: an ELF shared object; of a GPU a cubin, or PTX for the driver.
+            Empty for what only fills and copies memory.
+        is_kept: whether the cache keeps it: not where a better one took too long, which may go well the next time.
+    """
+
+    steps: dict[str, Any]
+    code: bytes
+    is_kept: bool = True
+
+    def touching(self, argument: int) -> list[dict[str, Any]]:
+        """The steps that bind, fill or copy memory of an argument, by number."""
+        found = []
+        for step in self.steps["steps"]:
+            ranges = [*step.get("bindings", ()), *(step[key] for key in ("source", "target") if key in step)]
+            found += [step] if any(buffer == argument for buffer, *_ in ranges) else []
+        return found
+
+
+def unreadable_compiler() -> str:
+    """Why this compiler's host programs are not read; "" if they are."""
+    found = version(COMPILER_PACKAGE)
+    return "" if found in COMPILERS else f"plans are read from IREE {', '.join(COMPILERS)}, this is {found}"
+
+
+def read_plans(text: bytes, entries: Sequence[str], timeout: float) -> dict[str, LaunchPlan | str]:
+    """The plan of each function of `text`, a module at IREE's phase `hal`, or why it has none.
+
+    Raises:
+        OSError: if the process that reads can't be started or ends, which says nothing of the functions.
+    """
+    found, rest = iree_worker.worker.ask({"task": "plans", "names": list(entries)}, text, timeout)
+    codes: dict[str, bytes] = {}
+    for name, size in found["codes"].items():
+        codes[name], rest = rest[:size], rest[size:]
+    return {
+        name: plan["unreadable"] if "unreadable" in plan else LaunchPlan(plan, codes.get(plan.pop("executable"), b""))
+        for name, plan in found["plans"].items()
+    }
+
+
+def lowered(source: str, target: Target, timeout: float, runs: CompilerRuns) -> tuple[Run, dict[str, str]]:
+    """Takes `source` to phase `hal`; what `target` edits is edited between IREE's own phases.
+
+    Returns:
+        The run that made it, or the first one that failed; and of kernels for GPUs, by name, the form of ours that they
+        are tiled in, or why they keep IREE's tiles.
+    """
+    tilings: dict[str, str] = {}
+    flags, text = target.compile_flags(), source
+    since: tuple[str, ...] = ()
+    edits = {"flow": "", **target.edits}
+    for phase in filter(edits.__contains__, PHASES):
+        run = runs.run((*flags, *since, *FLAGS_TO.get(phase, ()), f"--compile-to={phase}"), text, timeout)
+        if run.failure:
+            return run, {}
+        text, since = run.output.decode(errors="replace"), (f"--compile-from={phase}",)
+        checks = ("check terms",) if phase == "flow" and may_have_constant_terms(text) else ()
+        for task in filter(None, (*checks, edits[phase])):
+            asked = {"task": task, "plain": target.plain_kernels}
+            try:
+                tiled, edited = iree_worker.worker.ask(asked, text.encode(), timeout)
+            except OSError as error:
+                return replace(run, failure=f"error: '{task}' failed: {error}", cause=Cause.ERROR), {}
+            tilings |= tiled
+            text = edited.decode()
+        if phase == "flow":
+            run = runs.run_passes(PIPELINE, text, timeout)
+            if run.failure:
+                return run, {}
+            text, since = run.output.decode(errors="replace"), ("--compile-from=stream",)
+    return runs.run((*flags, *since, *FLAGS_TO["hal"], "--compile-to=hal"), text, timeout), tilings
+
+
+def with_tilings(plan: LaunchPlan, tilings: Mapping[str, str], otherwise: str) -> LaunchPlan:
+    """`plan` whose launches on a GPU say how their kernels are tiled: as `tilings` say by name, or `otherwise`."""
+    steps = [
+        step | {"tiling": tilings.get(step["entry"], otherwise)} if "workgroup_size" in step else step
+        for step in plan.steps["steps"]
+    ]
+    return replace(plan, steps=plan.steps | {"steps": steps})
+
+
+FORMS = ("pointwise", "rows")
+"""The forms in which kernels of open sizes may run: those that were compared on a GPU."""
+
+
+def untiled(plan: LaunchPlan) -> str:
+    """Why a kernel of open sizes must not run on a GPU, "" if all may: IREE's own tiles of such nobody has compared."""
+    for step in plan.steps["steps"]:
+        tiling = step.get("tiling", "")
+        if tiling and tiling not in FORMS and any(isinstance(constant, str) for constant in step["constants"]):
+            return f"of open sizes, {tiling}"
+    return ""
+
+
+def assembled(
+    plans: Mapping[str, LaunchPlan], target: Target, timeout: float, runs: CompilerRuns
+) -> dict[str, LaunchPlan | Run] | Run:
+    """`plans` with the code that the device runs, made once for all of the same code; a run for what must not run."""
+    distinct = {plan.code for plan in plans.values()}
+    codes = {code: target.assembled(code, timeout, runs) for code in distinct}
+    found: dict[str, LaunchPlan | Run] = {}
+    for name, plan in plans.items():
+        code = codes[plan.code]
+        if isinstance(code, Run):
+            return code
+        launched = {step["entry"] for step in plan.steps["steps"] if "entry" in step}
+        kernels = {entry: why for entry, why in code.refused.items() if entry in launched}
+        found[name] = refused(next(iter(kernels.values())), kernels) if kernels else replace(plan, code=code.code)
+    return found

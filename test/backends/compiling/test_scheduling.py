@@ -1,0 +1,62 @@
+"""Our choice of IREE's passes against its own."""
+
+from dovetail.backends.compiling.compiler_runs import CompilerRuns
+from dovetail.backends.compiling.iree import compile_regions
+from dovetail.backends.compiling.launch_plans import LaunchPlan, read_plans
+from dovetail.backends.compiling.scheduling import FLAGS_TO, PIPELINE
+from dovetail.backends.target import CpuTarget
+from dovetail.dialects.building.region_texts import named_region_text
+
+REGION = """
+module {
+  func.func @main(%x: !torch.vtensor<[96,64],f32>, %into: !torch.tensor<[96,64],f32>, %total: !torch.tensor<[64],f32>,
+                  %listed: !torch.tensor<[5],si64>, %shifted: !torch.tensor<[5],si64>) {
+    %int0 = torch.constant.int 0
+    %int1 = torch.constant.int 1
+    %false = torch.constant.bool false
+    %none = torch.constant.none
+    %dims = torch.prim.ListConstruct %int0 : (!torch.int) -> !torch.list<int>
+    %0 = torch.aten._softmax %x, %int1, %false
+      : !torch.vtensor<[96,64],f32>, !torch.int, !torch.bool -> !torch.vtensor<[96,64],f32>
+    %1 = torch.aten.sum.dim_IntList %0, %dims, %false, %none
+      : !torch.vtensor<[96,64],f32>, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[64],f32>
+    %2 = torch.aten._softmax %1, %int0, %false
+      : !torch.vtensor<[64],f32>, !torch.int, !torch.bool -> !torch.vtensor<[64],f32>
+    %3 = torch.vtensor.literal(dense<[3, 1, 4, 1, 5]> : tensor<5xsi64>) : !torch.vtensor<[5],si64>
+    %4 = torch.vtensor.literal(dense<[9, 2, 6, 5, 3]> : tensor<5xsi64>) : !torch.vtensor<[5],si64>
+    torch.overwrite.tensor.contents %0 overwrites %into : !torch.vtensor<[96,64],f32>, !torch.tensor<[96,64],f32>
+    torch.overwrite.tensor.contents %2 overwrites %total : !torch.vtensor<[64],f32>, !torch.tensor<[64],f32>
+    torch.overwrite.tensor.contents %3 overwrites %listed : !torch.vtensor<[5],si64>, !torch.tensor<[5],si64>
+    torch.overwrite.tensor.contents %4 overwrites %shifted : !torch.vtensor<[5],si64>, !torch.tensor<[5],si64>
+    return
+  }
+}
+"""
+"""Dispatches that wait for one another, a transient, a copy, and constants that lie in one buffer."""
+
+
+def test_plans_are_those_of_the_whole_pipeline():
+    """Would catch a pass that is missing: a plan with more copies, or none."""
+    (ours,) = compile_regions({"main": REGION}, CpuTarget(), timeout=120, plans=True).values()
+    assert isinstance(ours, LaunchPlan), ours
+    target, runs = CpuTarget(), CompilerRuns()
+    entry = next(step["entry"] for step in ours.steps["steps"] if "entry" in step).partition("$async")[0]
+    source = target.prepared(named_region_text(REGION, entry))
+    whole = runs.run((*target.compile_flags(), *FLAGS_TO["hal"], "--compile-to=hal"), source, timeout=120)
+    theirs = read_plans(whole.output, [entry], timeout=120)[entry]
+    assert isinstance(theirs, LaunchPlan), theirs
+    assert (ours.steps, ours.code) == (theirs.steps, theirs.code)
+
+
+UNSOUND = "util.func public @main(%a: i32) -> i64 { util.return %a : i32 }"
+
+
+def test_text_that_is_handed_on_is_verified():
+    """Would catch what a pass made unsound, compiled nevertheless: processes don't verify their own text."""
+    runs, flags = CompilerRuns(), CpuTarget().compile_flags()
+    for run in (
+        runs.run_passes(PIPELINE, UNSOUND, timeout=120),
+        runs.run((*flags, "--compile-from=stream", *FLAGS_TO["hal"], "--compile-to=hal"), UNSOUND, timeout=120),
+    ):
+        assert run.failure is not None
+        assert "doesn't match function result type" in run.failure
