@@ -1,10 +1,12 @@
 """Pass `call-small-regions`: regions that cost more to launch than their ops cost as library calls become these."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.building.inlining import inline_call
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import OwnOp, WriteOp
 from dovetail.dialects.memory.roots import is_view, memory_root
@@ -12,7 +14,6 @@ from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import (
     Module,
     Role,
-    arguments,
     body,
     made_by,
     of_class,
@@ -55,7 +56,7 @@ class CallSmallRegionsPass(Pass, name="call-small-regions", runs_at="program"):
                 else:
                     reason = "" if written.intersection(op.results) else _reason(op, region, costs)
                 if reason:
-                    _inline(op, region, reason)
+                    inline_call(op, region, partial(clone_as_library_call, reason=reason))
                     region.operation.erase()
 
 
@@ -87,15 +88,3 @@ def _beside_library_call(call: ir.Operation) -> bool:
     before = reachable(operand_ops(call), lambda op: operand_ops(op) if is_view(op) else ())
     behind = reachable(users(*call.results), lambda op: users(*op.results) if is_view(op) else ())
     return any(is_extern(op) and control_flow_name(op) is None for op in before | behind)
-
-
-def _inline(call: ir.Operation, region: func.FuncOp, reason: str) -> None:
-    *ops, terminator = body(region)
-    values = dict(zip(arguments(region), call.operands, strict=True))
-    with ir.InsertionPoint(call):
-        for op in ops:
-            with op.location:
-                clone_as_library_call(op, values, reason)
-    for result, value in zip(call.results, terminator.operands, strict=True):
-        result.replace_all_uses_with(values[value])
-    call.erase()

@@ -4,11 +4,12 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import IN_PLACE, NOT_IN_PLACE
+from dovetail.dialects.building.inlining import inline_call
 from dovetail.dialects.dovetail import DestinationOp, WriteOp
 from dovetail.dialects.dovetail.ops.copy import copy
 from dovetail.dialects.dovetail.ops.read import read
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import Module, arguments, body, made_by, users
+from dovetail.dialects.reading import Module, made_by, users
 from dovetail.dialects.torch_facts.names import LOAD, STORE
 from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.passes.base import Pass, named_regions
@@ -40,7 +41,7 @@ class InlineRegionsPass(Pass, name="inline-regions", runs_at="regions"):
             if any(made_by(value, DestinationOp.OPERATION_NAME) for value in taken):
                 _give_up_proofs(module, self.reason)
             for call in called.get(name, ()):
-                _inline(call, region, self.reason, self.fallback)
+                _inline(call.operation, region, self.reason, self.fallback)
             region.operation.erase()
 
 
@@ -55,23 +56,22 @@ def _give_up_proofs(module: ir.Module, reason: str) -> None:
                 op.attributes[NOT_IN_PLACE] = ir.StringAttr.get(f"a region that updates in place can't be: {reason}")
 
 
-def _inline(call: func.CallOp, region: func.FuncOp, reason: str, is_fallback: bool) -> None:
-    values: dict[ir.Value, ir.Value] = dict(zip(arguments(region), call.operands, strict=True))
+def _inline(call: ir.Operation, region: func.FuncOp, reason: str, is_fallback: bool) -> None:
     taken = set(map(memory_root, call.operands))
-    with ir.InsertionPoint(call):
-        for op in body(region)[:-1]:
-            with op.location:
-                if op.name == STORE:
-                    value = values[op.operands[0]]
-                    # Memory of its own, even if it is what the region was given, or stores twice.
-                    stored = copy(value).copied if shared_memory(value, taken) else value
-                    _replace_memory(values[op.operands[1]], stored)
-                elif op.name == LOAD:
-                    values[op.results[0]] = read(values[op.operands[0]].owner.operation.opview.ref).value
-                else:
-                    clone_as_library_call(op, values, reason, is_fallback)
     into = [value.owner for value in call.operands if is_memory(value)]
-    call.operation.erase()
+
+    def build(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> None:
+        if op.name == STORE:
+            value = values[op.operands[0]]
+            # Memory of its own, even if it is what the region was given, or stores twice.
+            stored = copy(value).copied if shared_memory(value, taken) else value
+            _replace_memory(values[op.operands[1]], stored)
+        elif op.name == LOAD:
+            values[op.results[0]] = read(values[op.operands[0]].owner.operation.opview.ref).value
+        else:
+            clone_as_library_call(op, values, reason, is_fallback)
+
+    inline_call(call, region, build)
     for memory in into:
         memory.operation.erase()
 
