@@ -46,7 +46,7 @@ class Library:
             for name in kernels:
                 _refuse_spills(self._found(device, name), name)
 
-    def kernel(self, device: int, dispatch: Dispatch) -> Any:
+    def kernel(self, device: int, dispatch: Dispatch[int]) -> Any:
         """The driver's handle of what `dispatch` launches, ready for as much shared memory as it asks for.
 
         Raises:
@@ -87,7 +87,7 @@ def _load(code: bytes, device: int) -> Any:
     return driver.checked(outcome, f"{kind} can't be loaded onto cuda:{device}{said}")
 
 
-def _check_parameters(kernel: Any, dispatch: Dispatch) -> None:
+def _check_parameters(kernel: Any, dispatch: Dispatch[int]) -> None:
     """Raises LaunchError unless `kernel` takes the bindings and the words: it would read foreign memory else."""
     functions = driver.functions()
     found: list[int] = []

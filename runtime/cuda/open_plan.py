@@ -1,7 +1,7 @@
 """Plans whose numbers follow from sizes: a plan of known numbers for each set of sizes that is met."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import torch
@@ -9,7 +9,7 @@ import torch
 from dovetail.runtime.cuda.library import Library
 from dovetail.runtime.cuda.plan import Plan
 from dovetail.runtime.cuda.plan_record import Argument, PlanRecord
-from dovetail.runtime.launches.plan_records import Copy, Dispatch, Fill, MaybeOpen, Range, Step
+from dovetail.runtime.launches.plan_records import Copy, Dispatch, Fill, MaybeOpen, Range, Register, Step
 
 MOST_PLANS = 64
 """Sets of sizes whose plans are remembered; the oldest is forgotten, so that changing sizes can't fill memory."""
@@ -52,7 +52,7 @@ class OpenRecord:
     arguments: tuple[tuple[torch.dtype, tuple[int | None, ...], bool] | None, ...]
     transients: tuple[MaybeOpen, ...]
     constants: bytes
-    steps: tuple[Step, ...]
+    steps: tuple[Step[MaybeOpen], ...]
     registers: tuple[tuple[int, int, int], ...]
     instructions: tuple[tuple[str, int, int, int, int], ...]
 
@@ -84,7 +84,7 @@ class OpenRecord:
         limits = [argument.dtype.itemsize * torch.Size(argument.shape).numel() for argument in arguments]
         limits += [end, len(self.constants)]
 
-        def range_of(open_range: Range) -> Range:
+        def range_of(open_range: Range[MaybeOpen]) -> Range[int]:
             buffer, base = positions[open_range.buffer]
             offset, size = (_number(number, values) for number in open_range[1:])
             inside = offset >= 0 and size >= 0 and base + offset + size <= limits[buffer]
@@ -143,16 +143,19 @@ CudaPlan: TypeAlias = Plan | OpenPlan
 
 
 def _number(number: MaybeOpen, values: Sequence[int]) -> int:
-    return values[number[0]] if isinstance(number, tuple) else number
+    return values[number.number] if isinstance(number, Register) else number
 
 
-def _closed(step: Any, range_of: Callable[[Range], Range], values: Sequence[int]) -> Step:
+def _closed(
+    step: Step[MaybeOpen], range_of: Callable[[Range[MaybeOpen]], Range[int]], values: Sequence[int]
+) -> Step[int]:
     match step:
         case Dispatch():
             workgroups = tuple(_number(count, values) for count in step.workgroups)
             words = tuple(_number(word, values) & 0xFFFFFFFF for word in step.words)
-            return replace(step, workgroups=workgroups, words=words, bindings=tuple(map(range_of, step.bindings)))
+            bindings = tuple(map(range_of, step.bindings))
+            return Dispatch(step.entry, workgroups, step.threads, step.shared_bytes, words, bindings)
         case Fill():
-            return replace(step, target=range_of(step.target))
-        case _:
+            return Fill(range_of(step.target), step.bits, step.width)
+        case Copy():
             return Copy(range_of(step.source), range_of(step.target))

@@ -121,7 +121,7 @@ class _Prepared:
         return [_PREPARED[type(step)](step, kernel) for step, kernel in pairs]
 
 
-def _launch(step: Dispatch, kernel: Any) -> Run:
+def _launch(step: Dispatch[int], kernel: Any) -> Run:
     """Parameters lie in cells of 8 bytes, of which a word takes the first half."""
     functions = driver.functions()
     config = functions.CUlaunchConfig()
@@ -144,7 +144,7 @@ def _launch(step: Dispatch, kernel: Any) -> Run:
     return run
 
 
-def _fill(step: Fill, _: None) -> Run:
+def _fill(step: Fill[int], _: None) -> Run:
     """Eight bytes at a time are two columns of four: the driver knows no wider pattern."""
     functions, (buffer, offset, size), bits = driver.functions(), step.target, step.bits
     if step.width == 8:
@@ -161,8 +161,8 @@ def _fill(step: Fill, _: None) -> Run:
     return lambda addresses, stream: fill(addresses[buffer] + offset, bits, count, stream)
 
 
-def _copy(step: Copy, _: None) -> Run:
-    copy, (source, start, size), (target, to, _) = driver.functions().cuMemcpyDtoDAsync, step.source, step.target
+def _copy(step: Copy[int], _: None) -> Run:
+    copy, (source, start, size), (target, to) = driver.functions().cuMemcpyDtoDAsync, step.source, step.target[:2]
     return lambda addresses, stream: copy(addresses[target] + to, addresses[source] + start, size, stream)
 
 

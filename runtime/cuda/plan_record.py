@@ -31,4 +31,4 @@ class PlanRecord:
     arguments: tuple[Argument, ...]
     transient_bytes: int
     constants: bytes
-    steps: tuple[Step, ...]
+    steps: tuple[Step[int], ...]

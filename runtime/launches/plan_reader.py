@@ -6,7 +6,7 @@ from torch_mlir.dialects import arith, func
 from dovetail.dialects import dovetail as ours
 from dovetail.dialects.dovetail.numbers import PREDICATES, Number
 from dovetail.dialects.reading import body, made_by
-from dovetail.runtime.launches.plan_records import Copy, Dispatch, Fill, MaybeOpen, Range, Step
+from dovetail.runtime.launches.plan_records import Copy, Dispatch, Fill, MaybeOpen, Range, Register, Step
 
 # In the order of `native/plan.h`.
 _NAMES = ("addi", "subi", "muli", "divsi", "ceildivsi", "maxsi", "minsi", "shrui", "select", *PREDICATES, "check_equal",
@@ -34,7 +34,7 @@ class PlanReader:
         self.instructions: list[tuple[str, int, int, int, int]] = []
         self.transients: list[MaybeOpen] = []
         self.constants = bytearray()
-        self.steps: list[tuple[bool, Step]] = []
+        self.steps: list[tuple[bool, Step[MaybeOpen]]] = []
         self._alignment = alignment
         self._arguments = list(plan.arguments)
         self._numbers: dict[ir.Value, int] = {}
@@ -49,7 +49,7 @@ class PlanReader:
                 self.steps.append((waits, step))
                 waits = False
 
-    def _step(self, op: ir.OpView) -> Step | None:
+    def _step(self, op: ir.OpView) -> Step[MaybeOpen] | None:
         """The launch that `op` is, if it is one; all else is taken up."""
         match op:
             case ours.DispatchOp():
@@ -85,7 +85,7 @@ class PlanReader:
                 self._numbers[op.results[0]] = self._compute(name, *(self._numbers[value] for value in op.operands))
         return None
 
-    def _range(self, value: ir.Value) -> Range:
+    def _range(self, value: ir.Value) -> Range[MaybeOpen]:
         """What a subspan is of its buffer."""
         made = made_by(value, ours.SubspanOp.OPERATION_NAME)
         if made is None or (span := made.opview).memory not in self._memory:
@@ -98,7 +98,7 @@ class PlanReader:
         return Range(buffer, self._maybe_open(span.start), self._maybe_open(span.size))
 
     def _maybe_open(self, number: Number) -> MaybeOpen:
-        return number if isinstance(number, int) else (self._numbers[number],)
+        return number if isinstance(number, int) else Register(self._numbers[number])
 
     def _size(self, op: ours.SizeOp) -> int:
         if op.argument not in self._arguments:

@@ -1,50 +1,59 @@
-"""What a launch plan says, as plain records."""
+"""What a launch plan says, as plain records, whose numbers may be open: of type `int` or `MaybeOpen`."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
-
-MaybeOpen: TypeAlias = Any
-"""A number, or in a tuple the register that it is in."""
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 
-class Range(NamedTuple):
+class Register(NamedTuple):
+    """Where a call finds a number that the plan leaves open."""
+
+    number: int
+
+
+MaybeOpen: TypeAlias = int | Register
+"""A number, or the register that it is in."""
+
+N = TypeVar("N", bound=MaybeOpen)
+
+
+class Range(NamedTuple, Generic[N]):
     """`size` bytes of a buffer from byte `offset` on; buffers are the arguments, the transients, the constants."""
 
     buffer: int
-    offset: MaybeOpen
-    size: MaybeOpen
+    offset: N
+    size: N
 
 
 @dataclass(frozen=True)
-class Dispatch:
+class Dispatch(Generic[N]):
     """A kernel's launch: `workgroups` in x, y and z; on a GPU, of `threads`, with `shared_bytes` of dynamic memory.
 
     Its parameters are the addresses of `bindings`, then `words` of 32 bits.
     """
 
     entry: str
-    workgroups: tuple[MaybeOpen, ...]
+    workgroups: tuple[N, ...]
     threads: tuple[int, ...]
     shared_bytes: int
-    words: tuple[MaybeOpen, ...]
-    bindings: tuple[Range, ...]
+    words: tuple[N, ...]
+    bindings: tuple[Range[N], ...]
 
 
 @dataclass(frozen=True)
-class Fill:
+class Fill(Generic[N]):
     """`target` gets `bits`, of `width` bytes, all over."""
 
-    target: Range
+    target: Range[N]
     bits: int
     width: int
 
 
 @dataclass(frozen=True)
-class Copy:
+class Copy(Generic[N]):
     """`target` gets the bytes of `source`."""
 
-    source: Range
-    target: Range
+    source: Range[N]
+    target: Range[N]
 
 
-Step = Dispatch | Fill | Copy
+Step: TypeAlias = Dispatch[N] | Fill[N] | Copy[N]

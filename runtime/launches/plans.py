@@ -19,7 +19,7 @@ from dovetail.runtime.extension import extension, unusable
 from dovetail.runtime.launches.iree_executable import ready
 from dovetail.runtime.launches.misfits import misfit
 from dovetail.runtime.launches.plan_reader import OPERATIONS, PlanReader
-from dovetail.runtime.launches.plan_records import Copy, Dispatch, Fill, Step
+from dovetail.runtime.launches.plan_records import Copy, Dispatch, Fill, MaybeOpen, Step
 
 if TYPE_CHECKING:
     from dovetail.runtime import _launch
@@ -68,7 +68,7 @@ def load_cpu_plan(plan: func.FuncOp, code: bytes) -> "_launch.Plan":
         raise ValueError(f"region '{name}': the plan does not fit its code, which {error}") from error
 
 
-def _step(waits: bool, step: Step) -> tuple:
+def _step(waits: bool, step: Step[MaybeOpen]) -> tuple:
     """A step as the extension takes it; it `waits` for those before it."""
     match step:
         case Dispatch():

@@ -6,7 +6,7 @@
 
 int read_number(Plan *plan, PyObject *item, Number *number) {
   number->index = -1;
-  if (PyTuple_CheckExact(item)) {
+  if (PyTuple_Check(item)) {
     if (!PyArg_ParseTuple(item, "i", &number->index)) return -1;
     if (number->index < 0 || number->index >= plan->register_count)
       return PyErr_SetString(PyExc_ValueError, "has a number that nothing computes"), -1;
