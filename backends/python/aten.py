@@ -55,7 +55,8 @@ def python_value(attribute: ir.Attribute):
         case ir.BoolAttr() | ir.FloatAttr():
             return attribute.value
         case ir.IntegerAttr():
-            return bool(attribute.value) if str(attribute.type) == "i1" else attribute.value
+            is_bool = attribute.type == ir.IntegerType.get_signless(1, attribute.context)
+            return bool(attribute.value) if is_bool else attribute.value
         case ir.ArrayAttr():
             return [python_value(part) for part in attribute]
         case ir.StringAttr():

@@ -80,7 +80,7 @@ def _unmet(type_: ir.Type, facts: ir.DictAttr | Mapping[str, ir.Attribute]) -> I
 
 
 def _is_number(type_: ir.Type, stated: ir.Attribute) -> bool:
-    is_whole = isinstance(stated, ir.IntegerAttr) and str(stated.type) == "i64"
+    is_whole = isinstance(stated, ir.IntegerAttr) and stated.type == ir.IntegerType.get_signless(64, stated.context)
     return is_whole and stated.value >= 0 and is_torch_type(type_, "int")
 
 

@@ -1,11 +1,13 @@
 """Which updates in place run together, few at a time and where there are many alike, alike, and in what order."""
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from dovetail.dialects.by_key import by_key
 from dovetail.dialects.reachable import connected
 from dovetail.dialects.sizes.expected import expected_bytes
+from dovetail.dialects.torch_facts.types import require_shaped_info
 from dovetail.passes.in_place.candidates import Update
 
 MOST_UPDATES = 128
@@ -26,7 +28,7 @@ def grouped(before: Mapping[Update, set[Update]], device: str) -> list[list[Upda
     """
     near = NEAR_BYTES[device]
     families = families_of(before)
-    alike = by_key((tuple(sorted(str(update.value.type) for update in family)), family) for family in families)
+    alike = by_key((_forms(family), family) for family in families)
     groups: list[list[Update]] = []
     small: list[Family] = []
     for families in alike.values():
@@ -39,6 +41,12 @@ def grouped(before: Mapping[Update, set[Update]], device: str) -> list[list[Upda
             else:
                 small += part
     return groups + _packed(small, near)
+
+
+def _forms(family: Family) -> Hashable:
+    """What equal families have in common: how many updates of each shape and element type there are."""
+    infos = (require_shaped_info(update.value.type) for update in family)
+    return frozenset(Counter((info.shape, info.dtype) for info in infos).items())
 
 
 def families_of(before: Mapping[Update, set[Update]]) -> list[Family]:
