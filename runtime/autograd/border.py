@@ -9,7 +9,7 @@ import torch
 from dovetail.backends.python.tensors import with_strides
 from dovetail.dialects.torch_facts.sizes import OpenSize, row_major, static
 from dovetail.runtime.autograd.layouts import Laid, Layouts
-from dovetail.runtime.autograd.version_checks import Watch
+from dovetail.runtime.autograd.version_checks import VersionCheck
 from dovetail.runtime.stats import count_copy
 
 
@@ -75,7 +75,7 @@ class Border:
         names: the user's name of each argument.
         saved: the saved values, in the backward's order.
         checked_results: the owned results that a checked value shares memory with but is not.
-        watches: what eager would have saved or read again besides; `rereads` all that it reads again.
+        eager_only: of what eager alone would have saved, or reads again; `rereads`, of all that it reads again.
         moves: how far the call itself moves the version counters of its arguments, by number, after the forward.
         tangents: what the backward takes a gradient of each owned result as.
         once: why the gradient can't be differentiated, None where nothing is known against it.
@@ -95,8 +95,8 @@ class Border:
     names: tuple[str, ...]
     saved: tuple[Saved, ...]
     checked_results: tuple[int, ...]
-    watches: tuple[Watch, ...]
-    rereads: tuple[Watch, ...]
+    eager_only: tuple[VersionCheck, ...]
+    rereads: tuple[VersionCheck, ...]
     moves: Mapping[int, int]
     tangents: tuple[Tangent, ...]
     once: str | None
@@ -105,7 +105,7 @@ class Border:
     reached: tuple[tuple[int, tuple[int, ...]], ...]
     frees: tuple[tuple[int, frozenset[int]], ...]
     bases: tuple[tuple[int, tuple[int, ...]], ...]
-    checks: tuple[Watch, ...] | None
+    checks: tuple[VersionCheck, ...] | None
     layouts: Layouts | None
     symbols: Mapping[int, int]
 

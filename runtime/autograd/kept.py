@@ -49,7 +49,7 @@ class Kept:
     def _save(self, ctx, left: list, results: Sequence, arguments: Sequence) -> list:
         """Saves what is left; returns what autograd does not hold."""
         self._moved = Moved(self._slots.border.moves, arguments)
-        self._counters = counters(self._slots.border.watches, self._moved, arguments, results)
+        self._counters = counters(self._slots.border.eager_only, self._moved, arguments, results)
         ctx.save_for_backward(*left[: self._slots.checked])
         return left[self._slots.checked :]
 
@@ -63,7 +63,7 @@ class Kept:
 
     def _modified(self, gradients: Sequence) -> str | None:
         """What a given gradient needs, autograd does not check and was modified, in words."""
-        return changed(self._slots.border.watches, self._counters, gradients, self._slots.border.names)
+        return changed(self._slots.border.eager_only, self._counters, gradients, self._slots.border.names)
 
     def take(self, ctx, gradients: Sequence) -> list:
         """What was left, by slot. What is freed and no given gradient needs is zeros."""
@@ -117,7 +117,7 @@ class KeptForSeveral(Kept):
         others = super()._save(ctx, left, results, arguments)
         shared = [tensor.detach() for tensor in left[: self._slots.checked]]
         pairs = zip(self._slots.border.checks or (), shared, strict=True)
-        self._expected = [expected(watch, self._moved, each, arguments) for watch, each in pairs]
+        self._expected = [expected(check, self._moved, each, arguments) for check, each in pairs]
         return [*shared, *others]
 
     def _modified(self, gradients: Sequence) -> str | None:

@@ -20,7 +20,7 @@ from dovetail.dialects.torch_facts.types import shaped_info
 from dovetail.errors import ModuleError
 from dovetail.runtime.autograd.border import Border, Saved, Tangent
 from dovetail.runtime.autograd.layouts import Layouts, Number
-from dovetail.runtime.autograd.version_checks import Watch
+from dovetail.runtime.autograd.version_checks import VersionCheck
 
 T = TypeVar("T")
 
@@ -34,15 +34,16 @@ def read_border(
     tangents = tuple(
         _tangent(backward, number, border.type.results) for number in range(len(saved), len(backward.type.inputs))
     )
-    checks, watches, rereads = _checks(border, owns, saved, checked)
+    watched, rereads = (_stated_checks(border, owns, name) for name in (attributes.WATCHED, attributes.REREAD))
+    checks = _checks(saved, checked, rereads)
     return Border(
         owned=owned,
         non_differentiable=tuple(index for index, op in owns.items() if not op.is_differentiable),
         names=_names(border, module),
         saved=tuple(_saved(backward, number, each, owned, tangents) for number, each in enumerate(saved)),
         checked_results=tuple(checked),
-        watches=watches,
-        rereads=rereads,
+        eager_only=_eager_only(watched, rereads, checks),
+        rereads=tuple(rereads),
         moves=_of_arguments(border, attributes.VERSIONS, lambda stated: ir.IntegerAttr(stated).value),
         tangents=tangents,
         once=_words(border, attributes.ONCE),
@@ -55,7 +56,7 @@ def read_border(
             for index, op in owns.items()
             if (sizes := numbers(op.attributes, attributes.BASE)) is not None
         ),
-        checks=checks if len(tangents) > 1 else None,
+        checks=_complete(checks) if len(tangents) > 1 else None,
         layouts=layouts,
         symbols={} if layouts is None else _symbols(forward, layouts),
     )
@@ -87,20 +88,28 @@ def _saved(backward: func.FuncOp, number: int, stated: SavedValue, owned: int, t
 
 
 def _checks(
-    border: func.FuncOp, owns: Mapping[int, OwnOp], saved: Sequence[SavedValue], checked: Mapping[int, frozenset[int]]
-) -> tuple[tuple[Watch, ...] | None, tuple[Watch, ...], tuple[Watch, ...]]:
-    """What must be unchanged: of what the program keeps, None if it is not said of all; of what eager alone would have
-    saved, or reads again; and all that it reads again.
-    """
-    by_eager, rereads = (_watches(border, owns, name) for name in (attributes.WATCHED, attributes.REREAD))
-    reread = {watch.whose for watch in rereads}
-    checks = [_check(value, reread) for value in saved if value.is_checked]
-    checks += [Watch(False, index, tuple(results), (False, index) in reread) for index, results in checked.items()]
+    saved: Sequence[SavedValue], checked: Mapping[int, frozenset[int]], rereads: Sequence[VersionCheck]
+) -> list[VersionCheck | None]:
+    """Of each checked saved value, then of the `checked` results; None where it is not said what must be unchanged."""
+    reread = {each.whose for each in rereads}
+    of_saved = [_check(value, reread) for value in saved if value.is_checked]
+    of_results = [VersionCheck(False, index, tuple(for_), (False, index) in reread) for index, for_ in checked.items()]
+    return [*of_saved, *of_results]
+
+
+def _complete(checks: Sequence[VersionCheck | None]) -> tuple[VersionCheck, ...] | None:
+    """All `checks`, or None where one is not known."""
     known = tuple(check for check in checks if check is not None)
-    kept = {check.whose for check in known}
-    unseen = [*by_eager, *(watch for watch in rereads if replace(watch, is_reread=False) not in by_eager)]
-    others = tuple(watch for watch in unseen if watch.whose not in kept)
-    return known if len(known) == len(checks) else None, others, tuple(rereads)
+    return known if len(known) == len(checks) else None
+
+
+def _eager_only(
+    watched: Sequence[VersionCheck], rereads: Sequence[VersionCheck], checks: Sequence[VersionCheck | None]
+) -> tuple[VersionCheck, ...]:
+    """Of what eager would have saved, then of what it only reads again, without what `checks` are of."""
+    only_reread = (each for each in rereads if replace(each, is_reread=False) not in watched)
+    kept = {check.whose for check in checks if check is not None}
+    return tuple(each for each in (*watched, *only_reread) if each.whose not in kept)
 
 
 def _of_arguments(border: func.FuncOp, name: str, read: Callable[[ir.Attribute], T]) -> dict[int, T]:
@@ -112,14 +121,14 @@ def _numbers(stated: ir.Attribute) -> tuple[int, ...]:
     return tuple(ir.DenseI64ArrayAttr(stated))
 
 
-def _check(value: SavedValue, reread: Collection[tuple[bool, int]]) -> Watch | None:
+def _check(value: SavedValue, reread: Collection[tuple[bool, int]]) -> VersionCheck | None:
     """What must be unchanged for a checked saved value, perhaps in memory that is `reread`; None if it is not said."""
     result = value.in_result if value.result is None else value.result
     position = result if value.in_argument is None else value.in_argument
     if value.checked_for is None or position is None:
         return None
     is_argument = value.in_argument is not None
-    return Watch(is_argument, position, tuple(value.checked_for), (is_argument, position) in reread)
+    return VersionCheck(is_argument, position, tuple(value.checked_for), (is_argument, position) in reread)
 
 
 def _symbols(forward: func.FuncOp, layouts: Layouts) -> dict[int, int]:
@@ -154,12 +163,12 @@ def _tangent(backward: func.FuncOp, index: int, results: Sequence[ir.Type]) -> T
     return Tangent(result, type_.shaped.shape, type_.strides, dtype, attributes.FOLLOWED in facts, device, is_same)
 
 
-def _watches(border: func.FuncOp, owns: Mapping[int, OwnOp], name: str) -> list[Watch]:
+def _stated_checks(border: func.FuncOp, owns: Mapping[int, OwnOp], name: str) -> list[VersionCheck]:
     """What the IR says by the attribute `name` on the border's arguments and on the owned results, by number."""
     facts = [(True, index, each) for index, each in enumerate(argument_facts(border))]
     facts += [(False, index, op.attributes) for index, op in owns.items()]
     found = (
-        Watch(is_argument, index, numbers(each, name) or (), name == attributes.REREAD)
+        VersionCheck(is_argument, index, numbers(each, name) or (), name == attributes.REREAD)
         for is_argument, index, each in facts
     )
-    return [watch for watch in found if watch.results]
+    return [check for check in found if check.results]

@@ -7,7 +7,7 @@ from dovetail.dialects.reading import Module, symbol
 from dovetail.passes.border.state_border import StateBorderPass
 from dovetail.runtime.autograd.border import Border
 from dovetail.runtime.autograd.read_border import read_border
-from dovetail.runtime.autograd.version_checks import Watch
+from dovetail.runtime.autograd.version_checks import VersionCheck
 
 TEXT = Path(__file__).parents[2] / "passes" / "border" / "state_border.mlir"
 
@@ -32,8 +32,8 @@ def test_stated_facts():
     checks = [(each.is_argument, each.position, each.results) for each in border.checks]
     assert checks == [(False, 0, (0,)), (False, 1, (0, 1)), (True, 0, (0, 1)), (False, 1, (0, 1))]
     # What eager watches or reads again is checked as a saved value; hooks of the user's keep that from what is read.
-    assert border.watches == ()
-    assert border.rereads == (Watch(False, 1, (0,), is_reread=True),)
+    assert border.eager_only == ()
+    assert border.rereads == (VersionCheck(False, 1, (0,), is_reread=True),)
 
 
 def test_unstated_facts():
@@ -42,4 +42,4 @@ def test_unstated_facts():
     assert [each.position for each in border.saved] == [4, 5, 6, 7, 8]
     assert [each.used for each in border.saved] == [frozenset((0, 1))] * 5
     assert border.checks is None
-    assert border.watches == (Watch(True, 0, (0,)), Watch(False, 1, (0,), is_reread=True))
+    assert border.eager_only == (VersionCheck(True, 0, (0,)), VersionCheck(False, 1, (0,), is_reread=True))
