@@ -12,6 +12,9 @@ from dovetail.dialects.sizes.symbols import KnownSize, known_sizes
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, row
 from dovetail.passes.in_place.candidates import Update
 
+MAX_READ = 16
+"""Tensors that one update may read. IREE made one dispatch of 19, two of 31 (docs/decisions/0012)."""
+
 
 @dataclass(frozen=True)
 class Cone:

@@ -1,6 +1,6 @@
-"""Which updates are made in place, and in what order: one that loses no value that is still to be read."""
+"""Which updates are made in place: those of which no old value is lost that is still to be read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,16 +10,13 @@ from torch_mlir.dialects import func
 from dovetail.dialects.building.cloning import ancestors
 from dovetail.dialects.memory.roots import may_show_old
 from dovetail.dialects.reading import body, producer, symbol, users
-from dovetail.dialects.sizes.symbols import known_sizes
 from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.names import STORE
 from dovetail.dialects.torch_facts.types import require_shaped_info
 from dovetail.passes.in_place.candidates import Update
-from dovetail.passes.in_place.cones import Cone, Cones, is_large, is_own, passed
-from dovetail.passes.in_place.stages import grouped, stages_of
-
-MAX_READ = 16
-"""Tensors that one update may read. IREE made one dispatch of 19, two of 31 (docs/decisions/0012)."""
+from dovetail.passes.in_place.cones import MAX_READ, Cone, Cones, is_own, passed
+from dovetail.passes.in_place.order import ordered
+from dovetail.passes.in_place.results import apart, waiting
 
 MAX_READ_TWICE = 2
 """Tensors that an update may read if something else needs the new value too: with more, a copy moves fewer bytes."""
@@ -105,6 +102,11 @@ class Attempt:
         """The ops of regions that must run before any update is made."""
         return {op for _, region in self.calls for op in self._first_of(region, self.kept)}
 
+    @cached_property
+    def needed(self) -> set[Update]:
+        """The updates whose new values are there before any update is made."""
+        return {each for each in self.updates if each in self.kept or producer(each.value) in self.computed}
+
     def _first_of(self, region: func.FuncOp, kept: set[Update]) -> set[ir.Operation]:
         """What computes what `region` stores anyway, what cones start from, and the new values of those `kept`."""
         starts = (value for update, cone in self.cones.items() if update.region == region for value in cone.starts)
@@ -114,59 +116,19 @@ class Attempt:
     @cached_property
     def stages(self) -> list[dict[Update, Cone]]:
         """The updates in an order to run in, group by group, without those that wait for each other."""
-        if not self.cones:
-            return []
-        device, readers = device_type(self.calls[0][1].operation.parent), _readers(self.cones)
-        read = {update: set(cone.updated.values()) for update, cone in self.cones.items()}
-        before = {update: read[update] | readers[update] for update in self.cones}
-        joined = {
-            update: {other for other in read[update] - readers[update] if _is_exact(update, other)}
-            for update in self.cones
-        }
-        return [
-            {update: self.cones[update] for update in stage}
-            for group in grouped(before, device)
-            for stage in stages_of({update: before[update] for update in group}, joined)
-        ]
+        return ordered(self.cones, device_type(self.calls[0][1].operation.parent)) if self.cones else []
 
     @cached_property
     def refused(self) -> dict[Update, str]:
         """What can't be made in place after all, with the reason: each that is so by itself, else one that waits."""
-        unfit = self._apart() or self._waiting()
+        unfit = apart(self.cones, self.needed) or waiting(self.cones, self.stages)
         if unfit:
             return dict.fromkeys(unfit, "it is computed apart")
-        reasons = {
-            update: _refusal(update, cone, update in self.kept or producer(update.value) in self.computed)
-            for update, cone in self.cones.items()
-        }
+        reasons = {update: _refusal(update, cone, update in self.needed) for update, cone in self.cones.items()}
         found = {update: reason for update, reason in reasons.items() if reason}
         staged = {update for stage in self.stages for update in stage}
         stuck = [update for update in self.updates if update not in staged]
         return found or dict.fromkeys(stuck[:1], "its old value is still needed when its new one is")
-
-    def _apart(self) -> list[Update]:
-        """The results that the loop of updates can't make: they are needed before, or read more than new values."""
-        arguments = {update.argument for update in self.updates}
-        found = []
-        for result, cone in self._results:
-            read = {passed(result.call, value) for value in cone.starts if not producer(value)}
-            reads_old = any(arguments & may_show_old(value) for value in read)
-            is_needed = result in self.kept or producer(result.value) in self.computed
-            is_large = len(cone.starts) + len(cone.updated) > MAX_READ
-            if reads_old or is_needed or is_large or any(map(producer, cone.starts)) or not cone.updated:
-                found.append(result)
-        return found
-
-    def _waiting(self) -> list[Update]:
-        """The results that are in no stage with the updates whose new values they read."""
-        stage_of = {update: number for number, stage in enumerate(self.stages) for update in stage}
-        read = [(result, each) for result, cone in self._results for each in cone.updated.values()]
-        apart = (one for one, each in read if each.write is None or stage_of.get(each) != stage_of.get(one, -1))
-        return list(dict.fromkeys(apart))
-
-    @property
-    def _results(self) -> list[tuple[Update, Cone]]:
-        return [(update, cone) for update, cone in self.cones.items() if update.write is None]
 
 
 def _refusal(update: Update, cone: Cone, is_needed: bool) -> str:
@@ -184,22 +146,3 @@ def _refusal(update: Update, cone: Cone, is_needed: bool) -> str:
     if count > MAX_READ_TWICE and is_needed:
         return "its new value is needed elsewhere too, and a copy is cheaper than computing it twice"
     return ""
-
-
-def _readers(cones: Mapping[Update, Cone]) -> dict[Update, set[Update]]:
-    """By update, those that read its old value."""
-    by_argument = {update.argument: update for update in cones}
-    readers: dict[Update, set[Update]] = {update: set() for update in cones}
-    for update, cone in cones.items():
-        outside = (passed(update.call, value) for value in cone.starts if not producer(value))
-        for argument in {argument for value in outside for argument in may_show_old(value)} - {update.argument}:
-            if argument in by_argument:
-                readers[by_argument[argument]].add(update)
-    return readers
-
-
-def _is_exact(update: Update, other: Update) -> bool:
-    """Whether one loop can make both, where `update` reads the new value of `other`: half precision is not rounded."""
-    sizes = known_sizes(other.value)
-    is_rounded = require_shaped_info(other.value.type).dtype not in ("float32", "float64")
-    return known_sizes(update.value) == sizes and is_large(sizes) and not is_rounded

@@ -11,7 +11,7 @@ from dovetail.backends.compiling.compiler_runs import compiler_executable
 from dovetail.backends.compiling.iree import compile_regions
 from dovetail.backends.compiling.outcomes import CompiledRegion
 from dovetail.backends.target import CpuTarget
-from dovetail.passes.in_place.plan import MAX_READ
+from dovetail.passes.in_place.cones import MAX_READ
 from dovetail.runtime.launches.iree_executable import Executable
 
 ELEMENTS = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16}
