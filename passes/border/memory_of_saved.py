@@ -53,15 +53,8 @@ class MemoryOfSaved:
 
     def facts(self) -> dict[int, SavedValue]:
         """What is true of the results of `@forward`, by number; `saved` is "" for owned ones."""
-        saved = [
-            replace(self.where(value) if kind == "checked" else SavedValue("private"), uses=uses)
-            for value, kind, uses in zip(self._values, saved_kinds(self._forward), self._uses(), strict=True)
-        ]
-        needed: dict[ir.Value, frozenset[int]] = {}
-        for value, each in zip(self._values, saved, strict=True):
-            if each.is_checked and each.uses is not None:
-                root = memory_root(value)
-                needed[root] = needed.get(root, self._watched(root)) | each.uses
+        saved = self._saved()
+        needed = self._needed(saved)
         handed_out = {each.result for each in saved}
         found = {
             number: SavedValue(checked_for=None if number in handed_out else needed.get(memory_root(op.value)))
@@ -70,6 +63,22 @@ class MemoryOfSaved:
         for number, (value, each) in enumerate(zip(self._values, saved, strict=True), self.owned):
             found[number] = replace(each, checked_for=needed.get(memory_root(value)) if each.is_checked else None)
         return found
+
+    def _saved(self) -> list[SavedValue]:
+        """Where each saved value lies, and the tangents that it is combined with."""
+        return [
+            replace(self.where(value) if kind == "checked" else SavedValue("private"), uses=uses)
+            for value, kind, uses in zip(self._values, saved_kinds(self._forward), self._uses(), strict=True)
+        ]
+
+    def _needed(self, saved: Sequence[SavedValue]) -> dict[ir.Value, frozenset[int]]:
+        """By root of what is checked of `saved`: the results for whose gradients its memory must be unchanged."""
+        needed: dict[ir.Value, frozenset[int]] = {}
+        for value, each in zip(self._values, saved, strict=True):
+            if each.is_checked and each.uses is not None:
+                root = memory_root(value)
+                needed[root] = needed.get(root, self._watched(root)) | each.uses
+        return needed
 
     @property
     def _values(self) -> list[ir.Value]:
