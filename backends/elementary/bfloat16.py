@@ -14,8 +14,8 @@ from torch_mlir.dialects import func
 
 from dovetail.backends.elementary.loop import element_type, from_builtin, loop, to_builtin
 from dovetail.backends.elementary.scalar import Scalar
+from dovetail.dialects.memory.roots import behind_views
 from dovetail.dialects.reachable import reachable
-from dovetail.dialects.reading import producer
 from dovetail.dialects.torch_facts.element_types import INTEGERS
 from dovetail.dialects.torch_facts.exactness import deciding_operands
 from dovetail.dialects.torch_facts.names import STORE
@@ -38,9 +38,7 @@ def round_bfloat16(op: ir.Operation) -> None:
 
 
 def _round_whole_numbers(op: ir.Operation) -> None:
-    made = producer(op.operands[0]) if _conversion(op) == ("float32", "bfloat16") else None
-    while made is not None and kind(made) is Kind.VIEW:
-        made = producer(made.operands[0])
+    made = behind_views(op.operands[0]) if _conversion(op) == ("float32", "bfloat16") else None
     if made is not None and (types := _conversion(made)) and types[0] in INTEGERS:
         _round(op.operands[0], [use for use in op.operands[0].uses if use.owner == op])
 

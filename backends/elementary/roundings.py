@@ -11,6 +11,7 @@ from torch_mlir import ir
 
 from dovetail.backends.elementary.loop import element_type, from_builtin, loop, to_builtin
 from dovetail.backends.elementary.scalar import Scalar
+from dovetail.dialects.memory.roots import behind_views
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import producer
 from dovetail.dialects.torch_facts.element_types import FLOATS
@@ -21,7 +22,7 @@ from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info
 
 def keep_products_apart(op: ir.Operation) -> None:
     """Has `op`, if it reduces floating-point products of factors that have each dimension, take them in rounded."""
-    made = _behind_views(op.operands[0]) if kind(op) is Kind.REDUCTION else None
+    made = behind_views(op.operands[0]) if kind(op) is Kind.REDUCTION else None
     if made is None or made.name != "torch.aten.mul.Tensor":
         return
     product = require_shaped_info(made.results[0].type)
@@ -55,14 +56,6 @@ def _by_its_bits(number: Scalar) -> Scalar:
     bits = number.bits
     largest = (1 << ir.IntegerType(bits.type).width - 1) - 1
     return bits.at_most(largest - 1).as_float()
-
-
-def _behind_views(value: ir.Value) -> ir.Operation | None:
-    """The op that computes what `value` is, or is a view of; None for an argument."""
-    made = producer(value)
-    while made is not None and kind(made) is Kind.VIEW:
-        made = producer(made.operands[0])
-    return made
 
 
 def _may_be_product(term: ir.Value) -> bool:

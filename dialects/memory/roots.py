@@ -13,7 +13,7 @@ from dovetail.dialects.dovetail import DestinationOp, RefType, ReuseOp
 from dovetail.dialects.memory.result_memory import result_memory
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import producer
-from dovetail.dialects.torch_facts.ops import Kind, row
+from dovetail.dialects.torch_facts.ops import Kind, kind, row
 from dovetail.dialects.torch_facts.row import ResultMemory
 from dovetail.dialects.torch_facts.types import tensor_info
 
@@ -42,6 +42,14 @@ def memory_root(value: ir.Value) -> ir.Value:
     for op in memory_path(value):
         value = op.operands[0]
     return value
+
+
+def behind_views(value: ir.Value) -> ir.Operation | None:
+    """The op that computes what `value` is, or is a view of by Torch's ops; None for an argument."""
+    made = producer(value)
+    while made is not None and kind(made) is Kind.VIEW:
+        made = producer(made.operands[0])
+    return made
 
 
 def argument_number(value: ir.Value) -> int:

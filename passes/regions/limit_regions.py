@@ -4,8 +4,9 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.building.cloning import ancestors
+from dovetail.dialects.memory.roots import behind_views
 from dovetail.dialects.reachable import reachable
-from dovetail.dialects.reading import Module, arguments, body, operand_ops, producer, users
+from dovetail.dialects.reading import Module, arguments, body, operand_ops, users
 from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.names import STORE
 from dovetail.dialects.torch_facts.ops import Kind, kind
@@ -37,9 +38,7 @@ def _adds_columns(op: ir.Operation) -> bool:
 
 def _terms(op: ir.Operation) -> ir.Operation | None:
     """The work that computes what `op` reduces, through views; None for the region's argument."""
-    made = producer(op.operands[0])
-    while made is not None and kind(made) is Kind.VIEW:
-        made = producer(made.operands[0])
+    made = behind_views(op.operands[0])
     return made if made is not None and is_work(made) else None
 
 
