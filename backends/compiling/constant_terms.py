@@ -1,4 +1,4 @@
-"""Finds texts that may reduce terms that are one constant, which `worker/constant_terms.py` then reads."""
+"""Finds texts that may reduce terms that are one constant, which `backends/worker/constant_terms.py` then reads."""
 
 import re
 

@@ -28,9 +28,10 @@ _LONGEST_START = 60
 
 
 class IreeWorker:
-    """Asks workers (`worker/main.py`), each one text after the other: importing takes longer than most answers.
+    """Asks workers, each one text after the other: importing takes longer than most answers.
 
-    They end with the process that started them, and by themselves when nobody has asked for a while.
+    They run `backends/worker/main.py`. They end with the process that started them, and by themselves when nobody has
+    asked for a while.
     """
 
     def __init__(self) -> None:
@@ -51,7 +52,7 @@ class IreeWorker:
                 self._source = _Source(edits=True)
 
     def ask(self, asked: Mapping[str, Any], text: bytes, timeout: float) -> tuple[dict[str, Any], bytes]:
-        """The answer to what is `asked` about `text` (`worker/main.py`): facts, and bytes.
+        """The answer to what is `asked` about `text` (`backends/worker/main.py`): facts, and bytes.
 
         Raises:
             OSError: if no worker can be started, or it ends before it answers; it ends after `timeout` seconds.

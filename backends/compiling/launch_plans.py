@@ -12,7 +12,7 @@ from dovetail.backends.compiling.constant_terms import may_have_constant_terms
 from dovetail.backends.compiling.scheduling import FLAGS_TO, PIPELINE
 
 COMPILERS = ("3.13.0",)
-"""Versions of IREE whose host programs `worker/host_program.py` was written for and tested with."""
+"""Versions of IREE whose host programs `backends/worker/host_program.py` was written for and tested with."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class LaunchPlan:
     """How a region is run without IREE's runtime.
 
     Attributes:
-        steps: what `worker/host_program.py` found, in the form that docs/launch-plans.md describes.
+        steps: what `backends/worker/host_program.py` found, in the form that docs/launch-plans.md describes.
         code: the executable, which many regions share: an ELF shared object; of a GPU a cubin, or PTX for the driver.
             Empty for what only fills and copies memory.
         is_kept: whether the cache keeps it: not where a better one took too long, which may go well the next time.

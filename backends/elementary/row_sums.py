@@ -77,7 +77,8 @@ def goes_one_by_one(info: ShapedInfo) -> bool:
 def _has_memory(value: ir.Value) -> bool:
     """Whether there is memory for a row of `value` until something else than its sum takes it.
 
-    One of known length lies on the stack, one of open length where that something is stored (worker/kept_rows.py).
+    One of known length lies on the stack, one of open length where that something is stored: see
+    `backends/worker/kept_rows.py`.
     """
     if require_shaped_info(value.type).shape[-1] is not None:
         return True

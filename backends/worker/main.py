@@ -1,4 +1,6 @@
-"""The program of workers, and of what they are forked from: answers what `compiling/iree_worker.py` asks of texts.
+"""The program of workers, and of what they are forked from: answers what is asked of texts.
+
+Who asks is `backends/compiling/iree_worker.py`.
 
 Its arguments are the number of a socket, through which workers are asked for, of their ends, and to end; and "edits" if
 texts will be edited, "plans" if not. What is imported starts no thread that would be missed in a fork, and makes no

@@ -20,7 +20,7 @@ ARITHMETIC: Mapping[str, type[ir.OpView]] = {op.OPERATION_NAME.removeprefix("ari
 
 
 def import_numbers(forms: Sequence[Sequence[Any]], arguments: Sequence[ir.Value]) -> list[ir.Value | None]:
-    """Builds the ops for what `worker/host_program.py` calls `values`; None for a check, which gives no value.
+    """Builds the ops for what `backends/worker/host_program.py` calls `values`; None for a check, which gives no value.
 
     Raises:
         ValueError: for a form that is none of these.
