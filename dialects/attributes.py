@@ -154,6 +154,10 @@ type says (decision 35)."""
 DONATED = "dovetail.donated"
 """Arguments of `@backward`, after `plan-memory`: it may be overwritten; who needs it afterwards passes a copy."""
 
+STAYS = "dovetail.stays"
+"""Arguments of `@forward` and `@backward` for a GPU, after `state-recordable`: it lies where it lay in the last call. A
+CUDA graph reads and writes it there. All others are copied to where the graph reads them."""
+
 IN_BACKWARD = "dovetail.in_backward"
 """A library call in `@joint`: its effect belongs to the backward, though it may use no tangent."""
 
@@ -201,6 +205,10 @@ NOT_IN_PLACE = "dovetail.not_in_place"
 ONLY_UPDATES = "dovetail.only_updates"
 """`@call`, after `state-updates`: all that it does is to update its arguments in place, by regions that take nothing
 else."""
+
+NOT_RECORDABLE = "dovetail.not_recordable"
+"""Ops of `@forward` and `@backward` for a GPU, after `state-recordable`: why no CUDA graph can stand for it, and so for
+its function. A backward is recorded only where its forward is."""
 
 # Functions that others run
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dovetail.errors import OptionError
 from dovetail.passes.base import Pass
 from dovetail.passes.border.state_border import StateBorderPass
+from dovetail.passes.border.state_recordable import StateRecordablePass
 from dovetail.passes.border.state_replay import StateReplayPass
 from dovetail.passes.cleanup.compose_views import ComposeViewsPass
 from dovetail.passes.cleanup.drop_redundant_copies import DropRedundantCopiesPass
@@ -146,11 +147,19 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         StateUpdatesPass(),
         # Of the functions as they run: what they compute hangs on less than what was traced.
         StateReplayPass(),
+        # After whatever makes a library call, or memory that is updated in place.
+        StateRecordablePass(),
         VerifyLevelPass("regions"),
     )
 
 
-_AFTER_CHANGES = (PlanMemoryPass(), VerifyMemoryPass(), StateUpdatesPass(), VerifyLevelPass("regions"))
+_AFTER_CHANGES = (
+    PlanMemoryPass(),
+    VerifyMemoryPass(),
+    StateUpdatesPass(),
+    StateRecordablePass(),
+    VerifyLevelPass("regions"),
+)
 
 
 def fallback_pipeline(regions: list[str], reason: str) -> Pipeline:

@@ -47,6 +47,11 @@ class SavedValue:
         return self.saved == "checked"
 
     @property
+    def is_made(self) -> bool:
+        """Whether it lies in memory that the forward made."""
+        return not self.is_checked or self.result is not None or self.in_result is not None
+
+    @property
     def on_result(self) -> dict[str, ir.Attribute | None]:
         """What stands on the result of `@forward`."""
         said = (self.saved, self.result, self.in_result, self.in_argument, self.checked_for)

@@ -102,6 +102,11 @@ def row_of_func(func: "torch._ops.OpOverload") -> Row:
     return row_of_name(op_name(func))
 
 
+def is_awaited(name: str) -> bool:
+    """Whether the host waits for the values that the overload `name` reads."""
+    return name.rpartition(".")[2] in row_of_name(name).awaited
+
+
 def kind_of_name(name: str) -> Kind:
     """Like `kind`, for an overload's name."""
     return row_of_name(name).kind

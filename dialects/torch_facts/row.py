@@ -160,6 +160,8 @@ class Row:
         refused: what IREE must not be given of it; of a view: why it stays outside of regions.
         knows_uint8: IREE takes its bytes for unsigned, as it does for few ops that compute.
         converts: IREE takes bytes for unsigned, too, where its result has another type.
+        awaited: the overloads for which the host waits: only the values that they read tell the size of their results,
+            or a number that they give it.
     """
 
     name: str
@@ -202,6 +204,7 @@ class Row:
     refused: tuple[Refused, ...] = ()
     knows_uint8: bool = False
     converts: bool = False
+    awaited: tuple[str, ...] = ()
 
     @property
     def is_fill(self) -> bool:

@@ -1,4 +1,4 @@
-"""The border to autograd: what the IR states of saved values, so that the runtime only reads it.
+"""What the IR states of a program's halves, so that the runtime only reads it: of saved values, replays and recordings.
 
 Nothing here changes what a function computes.
 """

@@ -9,8 +9,11 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
+from torch_mlir import ir
 
 from dovetail.backends.python import memory
+from dovetail.dialects.attributes import TARGET
+from dovetail.passes.border.state_recordable import StateRecordablePass
 from dovetail.runtime.cuda import recording, torch_streams
 
 
@@ -79,3 +82,12 @@ def stand_in_for_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         memory, "allocate", lambda shape, strides, dtype: torch.empty_strided(shape, strides, dtype=dtype)
     )
+
+
+def recordable(module: ir.Module) -> ir.Module:
+    """`module`, a program of the CPU, which says what one for a GPU would."""
+    attributes = module.operation.attributes
+    attributes[TARGET] = ir.StringAttr.get("cuda:sm_90", module.context)
+    StateRecordablePass().run(module)
+    del attributes[TARGET]
+    return module

@@ -11,6 +11,7 @@ _convolution = partial(library, kernel="convolution", keeps_equality=False)
 _attention = partial(library, kernel="attention", keeps_equality=False)
 _indexing = partial(library, kernel="gather or scatter")
 _reading = partial(_indexing, rounding=Rounding.NEVER)
+_gathering = partial(_reading, memory=ResultMemory.EXACT, recompute=Recompute.FREE)
 _pooling = partial(library, kernel="pooling")
 _interpolation = partial(library, kernel="interpolation", traced=Traced.WHOLE)
 _blending = partial(_interpolation, keeps_equality=False)
@@ -56,16 +57,20 @@ LIBRARY = (
     ),
     _reading("embedding", memory=ResultMemory.EXACT),
     _indexing("embedding_dense_backward", traced=Traced.WHOLE),
-    *alike(partial(_reading, memory=ResultMemory.EXACT, recompute=Recompute.FREE), "gather index"),
+    _gathering("gather"),
+    _gathering("index", awaited=("Tensor",)),  # with truth values for indices
     _reading("index_select", recompute=Recompute.FREE),
-    *alike(_reading, "masked_select take"),
+    _reading("masked_select", awaited=("default", "out")),
+    _reading("take"),
     _indexing("_unsafe_index", recompute=Recompute.FREE),
     _indexing("index_fill", layout=Layout.FIRST),
     *alike(
         _indexing,
-        "index_add index_copy index_put masked_scatter nonzero put scatter scatter_add scatter_reduce "
-        "unique_dim _unsafe_index_put _unsafe_masked_index _unsafe_masked_index_put_accumulate",
+        "index_add index_copy index_put masked_scatter put scatter scatter_add scatter_reduce "
+        "_unsafe_index_put _unsafe_masked_index _unsafe_masked_index_put_accumulate",
     ),
+    _indexing("nonzero", awaited=("default", "out")),
+    _indexing("unique_dim", awaited=("default",)),
     *alike(_pooling, "_adaptive_avg_pool2d _adaptive_avg_pool2d_backward adaptive_max_pool2d"),
     *alike(
         partial(_pooling, traced=Traced.WHOLE),

@@ -11,6 +11,7 @@ _deciding = partial(opaque, decides_by=None)
 _whole = partial(opaque, traced=Traced.WHOLE)
 _in_rows_on_cuda = partial(opaque, layout_on_cuda=Layout.ROWS)
 _in_parts = partial(opaque, traced=Traced.IN_PARTS)
+_awaited = partial(opaque, awaited=("default",))
 _running = partial(opaque, writes_in_training=("running_mean", "running_var"))
 
 OPAQUE = (
@@ -28,9 +29,14 @@ OPAQUE = (
     opaque("where.default"),  # the positions of what is true
     *alike(
         _deciding,
-        "adaptive_max_pool3d argsort bincount fractional_max_pool2d fractional_max_pool3d histc "
-        "max_pool3d_with_indices multinomial _unique _unique2 unique_consecutive",
+        "adaptive_max_pool3d argsort fractional_max_pool2d fractional_max_pool3d histc max_pool3d_with_indices "
+        "multinomial",
     ),
+    *alike(partial(_awaited, decides_by=None), "bincount _unique _unique2 unique_consecutive"),
+    *alike(_awaited, "allclose argwhere equal item _local_scalar_dense one_hot unique_dim_consecutive"),
+    opaque("_ctc_loss", awaited=("default", "Tensor")),
+    opaque("linalg_lstsq", awaited=("default", "out")),
+    opaque("repeat_interleave", awaited=("Tensor",)),
     *alike(partial(_deciding, rounding=Rounding.NEVER), "cummax cummin mode nanmedian"),
     _whole("bernoulli", decides_by=None, drawn_by="aten.bernoulli_.float"),
     _whole("native_dropout", drawn_by="aten.bernoulli_.float"),

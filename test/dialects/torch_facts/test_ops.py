@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from dovetail.dialects.statements.effects import Effect, effect_of
-from dovetail.dialects.torch_facts.ops import Kind, kind_of_name, row_of_name
+from dovetail.dialects.torch_facts.ops import NAMESPACES, Kind, is_awaited, kind_of_name, row_of_name
 from dovetail.dialects.torch_facts.row import Joins, ResultMemory, Row
 from dovetail.dialects.torch_facts.rows import OPS, ROWS
 from dovetail.dialects.torch_facts.rows.dialect import DIALECT
@@ -114,6 +114,23 @@ def test_results_are_in_fresh_memory(name):
     functional = [overload for overload in overloads(name) if not overload._schema.is_mutable]
     aliased = [each for each in functional if any(result.alias_info is not None for result in each._schema.returns)]
     assert [each for each in aliased if kind(each) is not Kind.UNKNOWN] == []
+
+
+def awaited() -> set[str]:
+    """The overloads whose results' sizes, or whose numbers, PyTorch says that only values tell."""
+    by_values = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
+    known = (each.replace("::", ".").split(".") for each in torch._C._dispatch_get_all_op_names())
+    listed = [(space, name, *(more or ["default"])) for space, name, *more in known if space in NAMESPACES]
+    tagged = {".".join(each): getattr(getattr(getattr(torch.ops, each[0]), each[1]), each[2]).tags for each in listed}
+    return {name for name, tags in tagged.items() if by_values.intersection(tags)}
+
+
+def test_rows_tell_what_the_host_waits_for():
+    """A CUDA graph would take what the first call's values said for that of all calls, or refuse what it can replay."""
+    said = {f"aten.{row.name.partition('.')[0]}.{overload}" for row in OPS for overload in row.awaited}
+    assert said == awaited()
+    assert all(map(is_awaited, said))
+    assert not is_awaited("mine.nonzero.default")
 
 
 def test_a_custom_op_has_no_row():

@@ -1,6 +1,6 @@
 // RUN: dovetail-opt %s --pass-pipeline='prove-in-place,choose-drivers,verify-level{level=regions}' | FileCheck %s
 // RUN: dovetail-opt %s --pass-pipeline='prove-in-place' --run-check -o %t
-// RUN: sed 's/^module attributes {/&dovetail.target = "cuda:sm_90", /' %s | dovetail-opt - --pass-pipeline='prove-in-place,choose-drivers,verify-level{level=regions}' | FileCheck %s --check-prefix=GPU
+// RUN: sed 's/^module attributes {/&dovetail.target = "cuda:sm_90", /' %s | dovetail-opt - --pass-pipeline='prove-in-place,choose-drivers,state-recordable,verify-level{level=regions}' | FileCheck %s --check-prefix=GPU
 //
 // Catches an optimizer that updates all moments before the first parameter, which reads its own when they are far away,
 // and whose one region of all parameters is compiled as long as their number squared. On a GPU nothing stays near, and a call

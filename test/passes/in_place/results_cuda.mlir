@@ -1,4 +1,4 @@
-// RUN: dovetail-opt %s --pass-pipeline='prove-in-place,choose-drivers,verify-level{level=regions}' | FileCheck %s
+// RUN: dovetail-opt %s --pass-pipeline='prove-in-place,choose-drivers,state-recordable,verify-level{level=regions}' | FileCheck %s
 // RUN: dovetail-opt %s --pass-pipeline='prove-in-place' --run-check -o %t
 //
 // Catches two launches on a GPU where one makes an argument's new value and a result of it; and, worse, a result of the

@@ -1,18 +1,21 @@
 """What the IR says of recording: which arguments stay where they are, and what no CUDA graph can stand for."""
 
+from dataclasses import replace
+
 import pytest
 import torch
+from graph_stand_in import recordable
 from torch import nn
 from torch_mlir import ir
 
 import dovetail
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.reading import Module
-from dovetail.runtime.cuda.read_recordable import recordable_backward, recordable_forward, refusal
+from dovetail.runtime.cuda.read_recordable import recordable_backward, recordable_forward
 
 
 def module_of(compute, *arguments: torch.Tensor) -> ir.Module:
-    """The module that `compute` becomes, at its last level."""
+    """The module that `compute` becomes, at its last level, which says what one for a GPU would."""
     seen: list = []
     with pytest.MonkeyPatch.context() as patch:
         from dovetail import compiler
@@ -20,94 +23,53 @@ def module_of(compute, *arguments: torch.Tensor) -> ir.Module:
         load = compiler.load_program
         patch.setattr(compiler, "load_program", lambda module, *more: seen.append(module) or load(module, *more))
         torch.compile(compute, backend="dovetail")(*arguments)
-    return seen[0]
-
-
-def regions(found: Module) -> list[str]:
-    return list(found.regions)
+    return recordable(seen[0])
 
 
 @pytest.mark.usefixtures("op_by_op")
-def test_parameters_stay_and_inputs_move() -> None:
-    """Catches a parameter that each call copies, and an input whose first address all replays read."""
-    module = module_of(nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8)), torch.randn(4, 8))
-    found = Module(module)
-    [call] = found.calls()["apply"]
-    facts = recordable_forward(found, found.forward, call, regions(found))
+def test_what_stays_is_read() -> None:
+    """Catches a parameter that each call copies, and a backward replayed on what no replayed forward has made."""
+    found = Module(module_of(nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8)), torch.randn(4, 8)))
+    facts = recordable_forward(found.forward, found.regions)
     assert facts.refusal == ""
     assert facts.stays == (True, True, False, True, True)
     # The input, the second weight and the activation are saved; the tangent comes last.
-    backward = recordable_backward(found.forward, facts, found.backward, regions(found))
+    backward = recordable_backward(found.forward, facts, found.backward, found.regions)
     assert backward.refusal == ""
     assert backward.stays == (False, True, True, False)
     assert backward.made == (2,)
 
 
-@pytest.mark.usefixtures("op_by_op")
-def test_what_is_updated_in_place_stays() -> None:
-    """Catches an update in place of a copy of the argument, which the user never sees."""
-
-    def update(x: torch.Tensor, y: torch.Tensor) -> None:
-        x.mul_(2).add_(y.sin())
-
-    module = module_of(update, torch.randn(64), torch.randn(64))
-    found = Module(module)
-    [call] = found.calls()["forward"]
-    facts = recordable_forward(found, found.forward, call, regions(found))
-    assert facts.stays == (True, False)
-
-
-VALUE, INDICES = "!torch.vtensor<[8],f32>", "!torch.vtensor<[8],si64>"
-ON_CPU = f"""%cpu = torch.constant.device "cpu"
-    %none = torch.constant.none
-    %eight = torch.constant.int 8
-    %1 = torch.operator "torch.aten.arange"(%eight, %none, %none, %cpu, %none) {{dovetail.reason = "library"}}
-      : (!torch.int, !torch.none, !torch.none, !torch.Device, !torch.none) -> {INDICES}"""
-
-
 @pytest.mark.parametrize(
-    ("steps", "reason"),
-    [
-        (
-            f'%1 = torch.operator "torch.aten.nonzero"(%0) : ({VALUE}) -> !torch.vtensor<[?,1],si64>',
-            "the host waits for the values of aten.nonzero.default",
-        ),
-        (
-            f'%1 = torch.operator "torch.mine.op"(%0) : ({VALUE}) -> {VALUE}',
-            "mine.op.default may do anything on the host",
-        ),
-        (ON_CPU, "aten.arange.default makes a tensor on the CPU"),
-        (
-            ON_CPU.replace("arange", "scalar_tensor")
-            .replace("%eight, %none,", "%eight,")
-            .replace("!torch.int, !torch.none,", "!torch.int,")
-            .replace("[8],si64", "[],f32"),
-            "",
-        ),
-        (f'%1 = torch.operator "torch.aten.sin"(%0) : ({VALUE}) -> {VALUE}', ""),
-        (f"func.call @other(%0) : ({VALUE}) -> ()", "@other runs on the host"),
-        (f"func.call @region(%0) : ({VALUE}) -> ()", ""),
-        (
-            f'%1 = torch.operator "torch.dovetail.cond"(%0) {{dovetail.then = @a, dovetail.else = @b}} '
-            f": ({VALUE}) -> {VALUE}",
-            "the host decides what runs",
-        ),
-    ],
+    ("compiled", "reason"),
+    [(["region", "other"], "a test"), (["other"], "@region runs on the host"), (["region"], "@other runs on the host")],
 )
-def test_what_no_graph_can_stand_for(steps: str, reason: str) -> None:
-    """Catches a number or a branch of the first call that all replays would take."""
+def test_the_first_reason_is_read(compiled: list[str], reason: str) -> None:
+    """Catches a number or a branch of the first call that all replays would take, and a reason that names no line."""
     module = parse_module(
-        f"""
-        func.func private @region({VALUE})
-        func.func private @other({VALUE})
-        func.func @forward(%0: {VALUE}) {{
-            {steps}
+        """
+        func.func private @region()
+        func.func private @other()
+        func.func @forward() {
+            func.call @region() : () -> ()
+            func.call @other() : () -> ()
+            %none = torch.constant.none {dovetail.not_recordable = "a test"}
             return
-        }}""",
+        }""",
         make_context(),
     )
-    forward = module.body.operations[2]
-    assert refusal(forward, ["region"]).partition(": ")[2] == reason
+    line, _, found = recordable_forward(module.body.operations[2], compiled).refusal.partition(": ")
+    assert line.startswith("loc(")
+    assert found == reason
+
+
+@pytest.mark.usefixtures("op_by_op")
+def test_a_backward_alone_is_not_recorded() -> None:
+    """Catches a recorded backward of what each forward saves elsewhere."""
+    found = Module(module_of(nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8)), torch.randn(4, 8)))
+    facts = replace(recordable_forward(found.forward, found.regions), refusal="a test")
+    backward = recordable_backward(found.forward, facts, found.backward, found.regions)
+    assert backward.refusal == "@forward can't be either"
 
 
 @pytest.mark.usefixtures("op_by_op")
@@ -116,7 +78,7 @@ def test_a_region_without_a_launch_is_named() -> None:
     module = module_of(lambda x: torch.softmax(x.sin() + 1, 0), torch.randn(4096))
     found = Module(module)
     [region] = found.regions
-    assert refusal(found.forward, ()).endswith(f"@{region} runs on the host")
+    assert recordable_forward(found.forward, ()).refusal.endswith(f"@{region} runs on the host")
 
 
 @pytest.mark.usefixtures("op_by_op")

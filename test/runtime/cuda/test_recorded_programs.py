@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 import torch
-from graph_stand_in import stand_in_for_graphs
+from graph_stand_in import recordable, stand_in_for_graphs
 from torch import nn
 
 from dovetail import compiler
@@ -19,7 +19,9 @@ def recorded(monkeypatch: pytest.MonkeyPatch, op_by_op: None) -> None:
     """Programs of the CPU are recorded by a stand-in, regions op by op."""
     stand_in_for_graphs(monkeypatch)
     load, halves = compiler.load_program, program.recorded_halves
-    monkeypatch.setattr(compiler, "load_program", lambda module, executables, _: load(module, executables, True))
+    monkeypatch.setattr(
+        compiler, "load_program", lambda module, executables, _: load(recordable(module), executables, True)
+    )
     monkeypatch.setattr(program, "recorded_halves", lambda found, runs, _: halves(found, runs, found.regions))
     stats(reset=True)
 

@@ -1,0 +1,79 @@
+"""What a CUDA graph of a half takes for granted: which arguments stay where they are, and that the host has no part."""
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.attributes import BACKWARD, FORWARD, STATIC
+from dovetail.dialects.control_flow import control_flow_name
+from dovetail.dialects.dovetail import DestinationOp
+from dovetail.dialects.memory.roots import memory_root
+from dovetail.dialects.reading import Module, Role, argument_fact, of_class, producer, referred, symbol
+from dovetail.dialects.statements.devices import CPU, named_device
+from dovetail.dialects.statements.saved import saved_values
+from dovetail.dialects.torch_facts.arithmetic import CONVERSIONS
+from dovetail.dialects.torch_facts.ops import NAMESPACES, aten_name, is_awaited
+from dovetail.dialects.torch_facts.types import shaped_info
+
+
+def staying(module: Module) -> dict[str, set[int]]:
+    """The numbers of the arguments that lie at one address call by call, of each half by its symbol."""
+    found: dict[str, set[int]] = {}
+    borders = {referred(op, FORWARD): op for op in module.borders.values()}
+    calls = module.calls()
+    for name, forward in module.of(Role.FORWARD).items():
+        border = borders.get(name)
+        found[name] = _of_forward(forward, calls.get(name if border is None else symbol(border), []), module)
+        if border is not None:
+            backward = module.functions[referred(border, BACKWARD)]
+            found[symbol(backward)] = _of_backward(forward, found[name], backward)
+    return found
+
+
+def _of_forward(forward: func.FuncOp, calls: list[func.CallOp], module: Module) -> set[int]:
+    """A parameter or buffer stays, and what is updated in place, since the user's memory must be."""
+    updated = {op.operands[0] for op in of_class(module.ops(forward), DestinationOp)}
+    return {
+        number
+        for number, argument in enumerate(forward.arguments)
+        if argument in updated or (calls and all(_is_static(call, number) for call in calls))
+    }
+
+
+def _is_static(call: func.CallOp, number: int) -> bool:
+    root = memory_root(call.operands[number])
+    if not isinstance(root.owner, ir.Block):
+        return False
+    caller = call.operation.parent.opview
+    return argument_fact(caller, ir.BlockArgument(root).arg_number, STATIC) is not None
+
+
+def _of_backward(forward: func.FuncOp, given: set[int], backward: func.FuncOp) -> set[int]:
+    """What the forward made stays where it was made, and what was `given` to it. Tangents come from anywhere."""
+    saved = enumerate(saved_values(forward, backward))
+    return {number for number, value in saved if value.is_made or value.in_argument in given}
+
+
+def refusal(op: ir.Operation) -> str:
+    """Why no graph can stand for `op`, of a half; "" if one can. Regions are launched: only loading tells."""
+    if control_flow_name(op):
+        return "the host decides what runs"
+    name = aten_name(op)
+    if name is None or op.name in CONVERSIONS:
+        return ""
+    tensors = [value for value in op.operands if shaped_info(value.type)]
+    # The same number in each call is a parameter of the kernel that takes it.
+    is_number = not tensors and [
+        info and info.shape for info in (shaped_info(result.type) for result in op.results)
+    ] == [()]
+    if _is_on_cpu(op) and not is_number:
+        return f"{name} makes a tensor on the CPU"
+    if tensors and all((made := producer(tensor)) is not None and _is_on_cpu(made) for tensor in tensors):
+        return f"{name} reads memory of the CPU"
+    if name.partition(".")[0] not in NAMESPACES:
+        return f"{name} may do anything on the host"
+    return f"the host waits for the values of {name}" if is_awaited(name) else ""
+
+
+def _is_on_cpu(op: ir.Operation) -> bool:
+    """Whether `op` is told to put its result there."""
+    return any(named_device(value).startswith(CPU) for value in op.operands)
