@@ -119,7 +119,8 @@ RESULT = "dovetail.result"
 """Results of `@forward`, after `state-border`: a checked saved value, which is that owned result."""
 
 IN_RESULT = "dovetail.in_result"
-"""Results of `@forward`, after `state-border`: a checked saved value, which lies in that owned result's memory."""
+"""Results of `@forward`, after `state-border`: a checked saved value, which lies in that owned result's memory. Of
+`@call`, where some of what it takes or returns is in wrapper subclasses: it lies in that owned result's memory."""
 
 IN_ARGUMENT = "dovetail.in_argument"
 """Results of `@forward`, after `state-border`: a checked saved value, which lies in that argument's memory."""

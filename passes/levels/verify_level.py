@@ -28,6 +28,7 @@ from dovetail.passes.levels.check_layouts import check_layouts
 from dovetail.passes.levels.check_ops import check_attributes, check_ops, check_region_ops, check_written
 from dovetail.passes.levels.check_recordable import check_recordable
 from dovetail.passes.levels.check_replay import check_replay
+from dovetail.passes.levels.check_results import check_results
 from dovetail.passes.levels.check_saved_values import check_saved_values
 from dovetail.passes.rewriting.own_memory import handed_out, shared_memory
 
@@ -98,6 +99,7 @@ class VerifyLevelPass(Pass, name="verify-level"):
         if broken is not None:
             raise fail(broken[0], broken[1])
         check_updates(found)
+        check_results(found, self.level != "split")
         if allowed is _LOWERED:
             check_recordable(found)
         if self.level in ("program", "regions", "launches"):

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
-from torch_mlir.dialects import func
+from torch_mlir import ir
 
-from dovetail.dialects.attributes import BACKWARD, FORWARD
-from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import Module, made_by, referred, returned
+from dovetail.dialects.attributes import BACKWARD, FORWARD, IN_RESULT
+from dovetail.dialects.reading import Module, referred, result_facts
 from dovetail.dialects.statements.saved import checked_results, saved_values
 from dovetail.dialects.statements.subclasses import Convention, Wrapped
 from dovetail.runtime.autograd.node import is_compiled_call
@@ -75,29 +74,19 @@ def _node(tensor: torch.Tensor):
 
 
 def read_saved(module: Module) -> BackwardReads:
-    """Reads from the border which memory the backward checks."""
+    """Reads from the border which memory the backward checks, and from `@call` which results lie in it."""
+    facts = enumerate(result_facts(module.call))
+    made = {position: ir.IntegerAttr(each[IN_RESULT]).value for position, each in facts if IN_RESULT in each}
     arguments: set[int] = set()
-    results: set[int] = set()
-    made: set[int] = set()
-    for name, border in module.borders.items():
+    handed_out: set[int] = set()
+    for border in module.borders.values():
         forward, backward = (module.functions[referred(border, half)] for half in (FORWARD, BACKWARD))
-        values, everything = saved_values(forward, backward), set(range(len(border.type.results)))
+        values = saved_values(forward, backward)
         if any(value.is_checked and value.checked_for is None for value in values):  # nothing is said yet
-            arguments |= set(range(len(border.type.inputs)))
-            handed_out = everything
-        else:
-            arguments |= {value.in_argument for value in values if value.in_argument is not None}
-            handed_out = {each for one in values for each in (one.result, one.in_result) if each is not None}
-            handed_out |= checked_results(forward).keys()
-        results |= _returned(module.call, name, handed_out)
-        made |= _returned(module.call, name, everything)
-    return BackwardReads(frozenset(arguments), frozenset(results), frozenset(made))
-
-
-def _returned(call: func.FuncOp, border: str, numbers: set[int]) -> set[int]:
-    """Positions of what `call` returns that lies in the memory of these results of its call of `border`."""
-    roots = enumerate(map(memory_root, returned(call)))
-    made = ((index, root, made_by(root, func.CallOp.OPERATION_NAME)) for index, root in roots)
-    return {
-        index for index, root, op in made if op and referred(op, "callee") == border and root.result_number in numbers
-    }
+            given, got = (frozenset(range(len(types))) for types in (border.type.inputs, module.call.type.results))
+            return BackwardReads(given, got, got)
+        arguments |= {value.in_argument for value in values if value.in_argument is not None}
+        handed_out |= {each for one in values for each in (one.result, one.in_result) if each is not None}
+        handed_out |= checked_results(forward).keys()
+    results = frozenset(position for position, number in made.items() if number in handed_out)
+    return BackwardReads(frozenset(arguments), results, frozenset(made))
