@@ -851,4 +851,6 @@ def test_parts_of_known_size_are_taken_in_regions(train):
     found = dovetail.stats()
     assert found.graphs == 1
     assert not found.failures
-    assert train or not found.copies["region input neither contiguous nor aligned"]  # gradients may lie in any way
+    # Gradients may lie in any way, and a GPU's regions take none of the parts of open sizes.
+    is_told = not train and first[0].is_cpu
+    assert not is_told or not found.copies["region input neither contiguous nor aligned"]
