@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import ONCE
+from dovetail.dialects.attributes import NOT_RECORDABLE, ONCE
 from dovetail.dialects.dovetail import SetGradModeOp
 from dovetail.dialects.memory.memory_use import MemoryUse, memory_use
 from dovetail.dialects.reading import Module, Role, body, symbol
@@ -55,6 +55,7 @@ def read_program(module: ir.Module, ends: str = "", stages: tuple[Stage, ...] = 
         grad_mode=modes[-1].is_enabled if modes else None,
         has_backward=Role.BACKWARD in origins.module,
         once=_once(origins.module),
+        host_ops=tuple(_host_ops(origins.module)),
         ends=ends,
         ir=str(module),
         stages=stages,
@@ -64,6 +65,15 @@ def read_program(module: ir.Module, ends: str = "", stages: tuple[Stage, ...] = 
 def _once(module: Module) -> str:
     stated = (border.attributes[ONCE] for border in module.borders.values() if ONCE in border.attributes)
     return "; ".join(ir.StringAttr(once).value for once in stated)
+
+
+def _host_ops(module: Module) -> Iterator[str]:
+    """The reasons, with the user's line where it is known."""
+    for half in module.of(Role.FORWARD, Role.BACKWARD).values():
+        for op in body(half):
+            if NOT_RECORDABLE in op.attributes:
+                where = line(op.location)
+                yield ir.StringAttr(op.attributes[NOT_RECORDABLE]).value + (f" at {where}" if where else "")
 
 
 def stage(name: str, module: ir.Module) -> Stage:

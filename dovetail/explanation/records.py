@@ -166,9 +166,9 @@ class Program:
     """One compiled graph, for `device`. `ir` is its module at the last level, which says all the rest.
 
     `nodes` are its dataflow, in order, and `memory` what each host function holds. `grad_mode` is autograd's mode after
-    the call, None where it stays. `once` says why the gradient can't be differentiated, "" if it can. `ends` says why
-    Dynamo ended the graph, "" if because the function did. `stages` are kept where a page is asked for, the last one
-    being `ir`.
+    the call, None where it stays. `once` says why the gradient can't be differentiated, "" if it can; `host_ops` for
+    which ops no CUDA graph can stand, and why. `ends` says why Dynamo ended the graph, "" if because the function did.
+    `stages` are kept where a page is asked for, the last one being `ir`.
     """
 
     device: str
@@ -184,6 +184,7 @@ class Program:
     grad_mode: bool | None
     has_backward: bool
     once: str
+    host_ops: tuple[str, ...]
     ends: str
     ir: str = field(repr=False)
     stages: tuple[Stage, ...] = field(repr=False)

@@ -71,6 +71,8 @@ def _print(console: Console, title: str, graph: Program) -> None:
         if rows:
             console.print(Padding(name, (0, 0, 0, 2)))
             console.print(Padding(_table(rows), (0, 0, 0, 4)))
+    for each in graph.host_ops:
+        console.print(f"  no CUDA graph can stand for it: {each}", soft_wrap=True)
     if graph.once:
         console.print(f"  the gradient can't be differentiated: {graph.once}", soft_wrap=True)
     if graph.grad_mode is not None:
