@@ -36,14 +36,14 @@ class Perceptron(nn.Module):
 
 
 class VisionTransformer(nn.Module):
-    """Patches of an image through two encoder layers, whose attention is written out, with dropout."""
+    """Patches of an image through encoder layers, whose attention is written out, with dropout."""
 
-    def __init__(self, width: int = 64, heads: int = 4) -> None:
+    def __init__(self, width: int = 64, heads: int = 4, layers: int = 2) -> None:
         super().__init__()
         self.heads = heads
         self.patches = nn.Conv2d(3, width, 8, stride=8)
         self.places = nn.Parameter(torch.randn(16, width) / 8)
-        self.layers = nn.ModuleList(nn.ModuleDict(self._layer(width)) for _ in range(2))
+        self.layers = nn.ModuleList(nn.ModuleDict(self._layer(width)) for _ in range(layers))
         self.head = nn.Linear(width, 10)
 
     @staticmethod

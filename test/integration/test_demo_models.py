@@ -1,6 +1,8 @@
 """Hugging Face models train through Dovetail as exactly as in eager, and the comparison that says so can say no."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,10 +14,12 @@ import dovetail
 from dovetail.tools.demo.__main__ import main
 from dovetail.tools.demo.experiment import REGION_SHARE, Coverage
 from dovetail.tools.demo.lockstep import Lockstep, Record
-from dovetail.tools.demo.tasks import ALL_TASKS, GPT2, RESNET, Task
+from dovetail.tools.demo.tasks import ALL_TASKS, GPT2, RESNET, Sizes, Task
 from dovetail.tools.demo.trainer import Trainer
 
 STEPS = 3
+# Of one layer, since the same regions compute each layer.
+SHALLOW = [replace(task, model=partial(task.model, Sizes(layers=1))) if task.has_length else task for task in ALL_TASKS]
 
 GraphCall = Callable[..., tuple[torch.Tensor, ...]]
 
@@ -38,7 +42,7 @@ def wrong_kinds(record: Record) -> set[str]:
     return {verdict.kind for verdict in record.verdicts if not verdict.ok}
 
 
-@pytest.mark.parametrize("task", ALL_TASKS, ids=lambda task: task.name)
+@pytest.mark.parametrize("task", SHALLOW, ids=lambda task: task.name)
 def test_trains_as_exactly_as_eager(task: Task) -> None:
     """A wrong value anywhere in three training steps: losses, gradients, buffers, parameters, AdamW's moments.
 

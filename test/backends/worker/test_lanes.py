@@ -124,18 +124,21 @@ def test_rows_that_vectors_do_not_fill(length: int, monkeypatch: pytest.MonkeyPa
     assert dovetail.stats().graphs == 2
 
 
-def laid_out(count: int, length: int, dtype: torch.dtype) -> dict[str, torch.Tensor]:
-    """Tensors of one shape whose rows do not lie one behind the other."""
-    return {
-        "transposed": torch.randn(length, count, dtype=dtype).t(),
-        "sliced": torch.randn(count, length + 3, dtype=dtype)[:, 2:-1],
-        "stepped": torch.randn(count, 2 * length, dtype=dtype)[:, ::2],
-        "expanded": torch.randn(count, 1, dtype=dtype).expand(count, length),
-    }
+# Tensors of one shape whose rows do not lie one behind the other.
+LAID_OUT: dict[str, Callable[[int, int, torch.dtype], torch.Tensor]] = {
+    "transposed": lambda count, length, dtype: torch.randn(length, count, dtype=dtype).t(),
+    "sliced": lambda count, length, dtype: torch.randn(count, length + 3, dtype=dtype)[:, 2:-1],
+    "stepped": lambda count, length, dtype: torch.randn(count, 2 * length, dtype=dtype)[:, ::2],
+    "expanded": lambda count, length, dtype: torch.randn(count, 1, dtype=dtype).expand(count, length),
+}
 
 
-@pytest.mark.parametrize(("threads", "dtype"), [(1, torch.bfloat16), (2, torch.float32)])
-def test_rows_lie_in_other_ways(threads: int, dtype: torch.dtype):
+@pytest.mark.parametrize(
+    ("threads", "dtype", "names"),
+    [(2, torch.float32, tuple(LAID_OUT)), (1, torch.bfloat16, ("sliced", "stepped"))],
+    ids=["two threads", "half precision"],
+)
+def test_rows_lie_in_other_ways(threads: int, dtype: torch.dtype, names: Sequence[str]):
     """Catches rows that are read as if they were whole, shared wrongly, or added up as bfloat16."""
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
@@ -144,8 +147,8 @@ def test_rows_lie_in_other_ways(threads: int, dtype: torch.dtype):
         torch.manual_seed(0)
         compiled = torch.compile(rows, backend="dovetail", dynamic=True)
         for count, length in ((33, 131), (300, 400)):
-            tensors = laid_out(count, length, dtype)
-            for (name, x), y in zip(tensors.items(), reversed(tensors.values()), strict=True):
+            for name, other in zip(names, reversed(names), strict=True):
+                x, y = (LAID_OUT[each](count, length, dtype) for each in (name, other))
                 check(compiled, (x, y, torch.randn(2 * length, dtype=dtype)[::2]), f"{name} rows")
     finally:
         torch.set_num_threads(before)
