@@ -592,7 +592,7 @@ def test_tangents_that_eager_lays_out_otherwise(op_by_op):
     assert not dovetail.stats().eager
 
 
-def test_a_number_as_large_as_a_size_in_the_first_call() -> None:
+def test_a_number_as_large_as_a_size_in_the_first_call(op_by_op) -> None:
     """The dimension 2 among a call's numbers stood for the batch of 2 in the backward, also where the batch was 3."""
 
     def fn(x, dims):
