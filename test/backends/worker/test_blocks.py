@@ -120,7 +120,7 @@ def test_what_has_no_blocks_in_the_end_is_copied_before(monkeypatch: pytest.Monk
     assert b"_dispatch_1" in transposed(plans=False).module
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("dtype", [torch.float32, pytest.param(torch.bfloat16, marks=pytest.mark.slow)])
 def test_columns_of_known_sizes(dtype: torch.dtype):
     """Catches columns of a sum that are left out where the last block of rows or of columns is not whole."""
 
@@ -148,8 +148,11 @@ SHAPES = ((516, 1024), (1983, 331), (111, 5003))
 @pytest.mark.parametrize(
     ("dtype", "shapes", "dynamic"),
     # Each shape that is known is compiled.
-    [(torch.float32, SHAPES, False), (torch.bfloat16, SHAPES[1:2], False), (torch.float64, SHAPES, True)],
-    ids=["known", "half precision", "open"],
+    [
+        pytest.param(torch.float32, SHAPES, False, id="known"),
+        pytest.param(torch.bfloat16, SHAPES[1:2], False, id="half precision", marks=pytest.mark.slow),
+        pytest.param(torch.float64, SHAPES, True, id="open"),
+    ],
 )
 def test_what_goes_by_rows_is_eagers(dtype: torch.dtype, shapes: tuple[tuple[int, int], ...], dynamic: bool):
     """Catches the end of a row, or the last rows of a matrix, that are left out where they fill no vector or piece."""

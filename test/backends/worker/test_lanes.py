@@ -135,8 +135,10 @@ LAID_OUT: dict[str, Callable[[int, int, torch.dtype], torch.Tensor]] = {
 
 @pytest.mark.parametrize(
     ("threads", "dtype", "names"),
-    [(2, torch.float32, tuple(LAID_OUT)), (1, torch.bfloat16, ("sliced", "stepped"))],
-    ids=["two threads", "half precision"],
+    [
+        pytest.param(2, torch.float32, tuple(LAID_OUT), id="two threads"),
+        pytest.param(1, torch.bfloat16, ("sliced", "stepped"), id="half precision", marks=pytest.mark.slow),
+    ],
 )
 def test_rows_lie_in_other_ways(threads: int, dtype: torch.dtype, names: Sequence[str]):
     """Catches rows that are read as if they were whole, shared wrongly, or added up as bfloat16."""
