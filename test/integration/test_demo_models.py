@@ -14,7 +14,7 @@ import dovetail
 from dovetail.tools.demo.__main__ import main
 from dovetail.tools.demo.experiment import REGION_SHARE, Coverage
 from dovetail.tools.demo.lockstep import Lockstep, Record
-from dovetail.tools.demo.tasks import ALL_TASKS, GPT2, RESNET, Sizes, Task
+from dovetail.tools.demo.tasks import ALL_TASKS, RESNET, Sizes, Task
 from dovetail.tools.demo.trainer import Trainer
 
 STEPS = 3
