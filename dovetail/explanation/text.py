@@ -133,7 +133,7 @@ def _output(each: Output) -> Iterable[str]:
         "fresh": "fresh memory",
         "input": f"input {each.of}",
         "result": f"result {each.of}",
-        "hidden": f"memory {each.of} of the call, which only views show",
+        "hidden": f"memory of the call's own, number {each.of}, which only views show",
         "constant": f"constant {each.of}",
     }[each.origin]
     if each.views:

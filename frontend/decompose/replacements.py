@@ -77,6 +77,11 @@ def _slice_scatter(value: torch.Tensor, written: torch.Tensor, *slice_: int | No
     return aten.slice_scatter(value, written.to(value.dtype), *slice_)
 
 
+def _scalar_tensor(number: float, *, dtype: torch.dtype | None = None, device=None) -> torch.Tensor:
+    """PyTorch's own decompositions make numbers so, of which the torch dialect knows ATen's op alone."""
+    return aten.scalar_tensor(number, dtype=dtype, device=device)
+
+
 def _eye(rows: int, columns: int | None = None, *, dtype: torch.dtype | None = None, device=None, **_) -> torch.Tensor:
     """PyTorch counts in the narrowest type that does, of uint8 and uint16 too, which IREE and we don't compile."""
     row, column = (torch.arange(n, device=device) for n in (rows, rows if columns is None else columns))
@@ -153,4 +158,5 @@ REPLACEMENTS: dict[torch._ops.OpOverload, Callable] = {
     aten.slice_scatter.default: _slice_scatter,
     aten.eye.default: _eye,
     aten.eye.m: _eye,
+    torch.ops.prims.scalar_tensor.default: _scalar_tensor,
 }

@@ -52,7 +52,8 @@ def _show(name: str, found: list[Finding]) -> None:
         if part:
             print(f"{name}, {what}: {_counts(part)}", flush=True)
         for reason, count in Counter(each.left for each in part if each.left).most_common():
-            print(f"  {count} left to ATen: {reason}", flush=True)
+            first = next(each.case for each in part if each.left == reason)
+            print(f"  {count} left to ATen: {reason}, as {first}", flush=True)
         for each in part:
             if each.wrong:
                 print(f"  {each.case}: {each.wrong}", flush=True)

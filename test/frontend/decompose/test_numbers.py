@@ -200,3 +200,14 @@ def test_elements_of_another_type_are_written(dtype: torch.dtype):
         row = written if dim == 0 else written.repeat(2)
         compared = assert_like_eager(partial(torch.select_scatter, dim=dim, index=index), value, row)
         assert "aten.where.self" in compared
+
+
+def test_logarithms_of_numbers():
+    """PyTorch makes a tensor of the number by an op that the torch dialect lacks: what takes it ran through ATen."""
+
+    def logarithms(x):
+        return torch.xlogy(x, 2.0), torch.special.xlog1py(x, 2.0)
+
+    compiled = torch.compile(logarithms, backend="dovetail", options={"strict": True})
+    x = torch.tensor([0.0, -0.0, 1.5, -2.0, nan, inf])
+    torch.testing.assert_close(compiled(x), logarithms(x), equal_nan=True)

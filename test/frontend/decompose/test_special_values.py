@@ -31,6 +31,7 @@ _OTHER_NUMBERS = (
     aten.slice_scatter.default,
     *MIXED_TYPES,
     aten._batch_norm_with_update_functional.default,
+    torch.ops.prims.scalar_tensor.default,
     aten.eye.default,
     aten.eye.m,
 )
