@@ -8,6 +8,7 @@ what a mutated argument held. The others it computes again, which gives them the
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from itertools import repeat
 from operator import or_
 
 from torch_mlir import ir
@@ -80,6 +81,10 @@ class _Value:
     argument: int | None = None
 
 
+_NOTHING = _Value()
+_SHOWING = (ReadOp.OPERATION_NAME, DestinationOp.OPERATION_NAME)
+
+
 @dataclass
 class _Sources:
     """What values of a replay hang on, numbered in this order: arguments, saved values, and ops that do more.
@@ -105,20 +110,26 @@ class _Sources:
 
     def made(self, op: ir.Operation, operands: Sequence[_Value | None]) -> Iterator[_Value]:
         """What stands for the results of `op`."""
-        sources = reduce(or_, (each.sources for each in operands if each is not None), 0)
+        if not operands and op.name.startswith("torch.constant."):
+            return repeat(_NOTHING)
         if is_copy(op):
-            yield operands[0] or _Value()
-            return
-        if isinstance(op.opview, ReadOp | DestinationOp):
-            yield _Value(sources, sources.bit_length() - 1 if sources else None)
-            return
+            return repeat(operands[0] or _NOTHING)
+        sources = 0
+        for each in operands:
+            sources |= 0 if each is None else each.sources
+        if op.name in _SHOWING:
+            return repeat(_Value(sources, sources.bit_length() - 1 if sources else None))
+        return repeat(_Value(self._done(op, sources)))
+
+    def _done(self, op: ir.Operation, sources: int) -> int:
+        """The `sources` of what `op` takes and what else it hangs on, and itself if it does more than give results."""
         if STRIDES in op.attributes and is_opaque(op):
             symbols = used_symbols(op.attributes[STRIDES])
             sources = reduce(or_, (self.symbols.get(symbol, 0) for symbol in symbols), sources)
         if control_flow_name(op) or effect(op) in (Effect.DRAWS, Effect.WRITES):
             self.ops.append((op, sources))
             sources |= self._of_op(len(self.ops) - 1)
-        yield from [_Value(sources)] * max(len(op.results), 1)
+        return sources
 
     def needed(self, sources: int, held: Mapping[int, int]) -> int:
         """All that is needed for what hangs on `sources`, where `held` has the saved values that are arguments' values.
