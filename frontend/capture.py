@@ -23,6 +23,7 @@ from dovetail.dialects.torch_facts.empty import is_empty
 from dovetail.errors import DovetailError, UnsupportedError
 from dovetail.frontend.alike_strands import alike_strands
 from dovetail.frontend.capture_checks import (
+    check_copies,
     check_histories,
     check_inputs,
     check_metadata,
@@ -93,6 +94,7 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence, env: ShapeEnv | 
     with _refusing("it can't be run on tensors without memory"):
         run, groups = _eager_run(gm, arguments, env)
     check_tracked(run, names, inputs)
+    check_copies(run)
     with _refusing("autograd can't tell the history of its results", RuntimeError):
         seen = observe(run, names, groups)
     check_rereads(seen.backward.arguments, names, inputs)

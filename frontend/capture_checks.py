@@ -11,7 +11,7 @@ from dovetail.dialects.torch_facts.types import DTYPE_NAMES
 from dovetail.errors import RereadError, UnsupportedError
 from dovetail.frontend.devices import TYPES
 from dovetail.frontend.dynamo.source_lines import source_line
-from dovetail.frontend.observe.alias_groups import AliasGroup, retains_grad, root
+from dovetail.frontend.observe.alias_groups import AliasGroup, retains_grad, root, storage
 from dovetail.frontend.observe.observations import Observations
 from dovetail.frontend.observe.run_facts import EagerRun
 from dovetail.frontend.records import Needed
@@ -50,6 +50,17 @@ def check_tracked(run: EagerRun, names: list[str], inputs: list) -> None:
         shares_history = isinstance(argument, torch.Tensor) and id(root(argument)) in written
         if shares_history and retains_grad(inputs[index]):
             raise UnsupportedError(f"argument {names[index]} is written and retains its gradient")
+
+
+def check_copies(run: EagerRun) -> None:
+    """Checks that the user can't see whether something is copied, where the sizes that tell it are those of data."""
+    results = {storage(result) for result in run.results if isinstance(result, torch.Tensor)}
+    for copy in run.undecided:
+        if copy.may_show(run.memories, run.argument_memories | results):
+            raise UnsupportedError(
+                f"{copy.line}: a size that only data tells decides whether this is a view or a copy, which the call"
+                " shows: expected clone(), or no write to either"
+            )
 
 
 def check_rereads(needed: Sequence[Needed], names: list[str], inputs: list) -> None:

@@ -14,6 +14,7 @@ from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.observe.bound_arguments import bound, schema
 from dovetail.frontend.observe.op_calls import Drew, Event, OpCall, Took, writes
 from dovetail.frontend.observe.operand_layouts import call_layout
+from dovetail.frontend.observe.undecided_copies import UndecidedCopy, undecided_copy
 from dovetail.frontend.observe.untraceable import REFUSALS, addresses_storage
 from dovetail.frontend.observe.view_chains import Key, Viewed, key
 
@@ -29,6 +30,7 @@ class DispatchLog(TorchDispatchMode):
         addresses_storage: whether anything, since the first node, relied on an offset in a storage.
         windows: what was seen through windows, by how; the tensors are kept, so that memory stays what it is.
         results: the strides of what the present node's control flow gives, where that is known.
+        undecided: the copies that eager may not make.
 
     Raises:
         UnsupportedError: for an op that can't be traced, naming the node's source line.
@@ -44,6 +46,7 @@ class DispatchLog(TorchDispatchMode):
         self.node: torch.fx.Node | None = None
         self.windows: dict[Key, torch.Tensor] = {}
         self.results: Sequence[Strides | None] = ()
+        self.undecided: list[UndecidedCopy] = []
 
     def begin(self, node: torch.fx.Node, results: Sequence[Strides | None]) -> None:
         """From here on, events are those of `node`, whose control flow gives `results` of these strides."""
@@ -58,8 +61,7 @@ class DispatchLog(TorchDispatchMode):
             self.events.append(Drew(str(func)))
         for refusal in REFUSALS:
             if reason := refusal(call, self):
-                line = source_line(self.node) if self.node is not None else "before the first line"
-                raise UnsupportedError(f"{line}: {reason}")
+                raise UnsupportedError(f"{self._line()}: {reason}")
         self.addresses_storage |= addresses_storage(call, self)
         source = key(args[0]) if args and isinstance(args[0], torch.Tensor) else None
         result = func(*args, **call.kwargs)
@@ -67,10 +69,15 @@ class DispatchLog(TorchDispatchMode):
             result = laid_out_as(result, self.results)
         else:
             result = as_kernel_lays_out(func, args, call.kwargs, result)
+        if (copy := undecided_copy(call, self.node, result, self._line())) is not None:
+            self.undecided.append(copy)
         views = [] if source is None else _views(call, source, result)
         self.windows |= {event.view: event.made for event in views if _is_window(event, self.windows)}
         self.events += views
         return result
+
+    def _line(self) -> str:
+        return source_line(self.node) if self.node is not None else "before the first line"
 
 
 def _operands(call: OpCall) -> list[Took]:

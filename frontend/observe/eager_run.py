@@ -48,6 +48,7 @@ def eager_run(
         passed = count_versions(inputs, arguments, given, run.memories, run.tracked)
         returned = flatten_results(results, given)
     run.fixes_offsets = log.addresses_storage
+    run.undecided = log.undecided
     output = gm.graph.output_node().name
     # Parts of differentiable wrappers have their gradient from them, not from what they are views of.
     for index, alias, part in returned.aliases:

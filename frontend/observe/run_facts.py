@@ -15,6 +15,7 @@ from dovetail.dialects.statements.subclasses import Convention
 from dovetail.frontend.observe.alias_groups import storage
 from dovetail.frontend.observe.autograd_graph import Edge
 from dovetail.frontend.observe.operand_layouts import OperandLayouts
+from dovetail.frontend.observe.undecided_copies import UndecidedCopy
 from dovetail.frontend.records import FinalLayout, ViewStep
 
 
@@ -85,6 +86,7 @@ class EagerRun:
         rereads: what calls of `checkpoint` read.
         last_write: when an argument was last written, by autograd's count of nodes, and by which source line.
         fixes_offsets: whether memory is addressed by its offset in the storage, which Dynamo does not guard.
+        undecided: the copies that eager may not make.
     """
 
     mode: FakeTensorMode
@@ -111,6 +113,7 @@ class EagerRun:
     rereads: list[Reread] = field(default_factory=list)
     last_write: tuple[int, str] = (-1, "")
     fixes_offsets: bool = False
+    undecided: list[UndecidedCopy] = field(default_factory=list)
     operands: OperandLayouts = field(default_factory=OperandLayouts)
 
     @cached_property

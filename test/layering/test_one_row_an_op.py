@@ -31,6 +31,7 @@ OWN_RULES = {
     "dialects/dovetail/numbers.py": "how MLIR compares integers, no ops",
     **dict.fromkeys(DECOMPOSITIONS, "decompositions"),
     "frontend/to_ir/number_nodes.py": "two names of one op",
+    "frontend/observe/undecided_copies.py": "the ops by which PyTorch copies what it can't view",
     "frontend/decompose/extremum_gradients.py": "PyTorch's ops that get a kernel of ours",
     "frontend/decompose/python_kernels.py": "PyTorch's ops that get a kernel of ours",
     "frontend/decompose/recurrent_layers.py": "PyTorch's ops that get a kernel of ours",
