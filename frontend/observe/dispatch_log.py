@@ -61,7 +61,8 @@ class DispatchLog(TorchDispatchMode):
             self.events.append(Drew(str(func)))
         for refusal in REFUSALS:
             if reason := refusal(call, self):
-                raise UnsupportedError(f"{self._line()}: {reason}")
+                line = source_line(self.node) if self.node is not None else "before the first line"
+                raise UnsupportedError(f"{line}: {reason}")
         self.addresses_storage |= addresses_storage(call, self)
         source = key(args[0]) if args and isinstance(args[0], torch.Tensor) else None
         result = func(*args, **call.kwargs)
@@ -69,15 +70,12 @@ class DispatchLog(TorchDispatchMode):
             result = laid_out_as(result, self.results)
         else:
             result = as_kernel_lays_out(func, args, call.kwargs, result)
-        if (copy := undecided_copy(call, self.node, result, self._line())) is not None:
+        if (copy := undecided_copy(call, self.node, result)) is not None:
             self.undecided.append(copy)
         views = [] if source is None else _views(call, source, result)
         self.windows |= {event.view: event.made for event in views if _is_window(event, self.windows)}
         self.events += views
         return result
-
-    def _line(self) -> str:
-        return source_line(self.node) if self.node is not None else "before the first line"
 
 
 def _operands(call: OpCall) -> list[Took]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import torch
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
+from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.observe.alias_groups import storage
 from dovetail.frontend.observe.op_calls import OpCall
 
@@ -28,11 +29,11 @@ class UndecidedCopy(NamedTuple):
         return self.source in written or self.made in written or (self.source in seen and self.made in seen)
 
 
-def undecided_copy(call: OpCall, node: torch.fx.Node | None, result: object, line: str) -> UndecidedCopy | None:
-    """What `call`, of `node`'s, is of this kind; None of a copy that eager makes as well, and of what is none."""
-    if call.func not in _COPIES or node is None or "clone" in str(getattr(node.target, "__name__", node.target)):
+def undecided_copy(call: OpCall, node: torch.fx.Node | None, result: object) -> UndecidedCopy | None:
+    """What `call`, of `node`'s, is of this kind; None of a copy that the user asks for, and of what is none."""
+    if call.func not in _COPIES or node is None or not isinstance(result, torch.Tensor):
         return None
-    source = call.args[0]
-    if not isinstance(result, torch.Tensor) or not any(map(free_unbacked_symbols, (*source.shape, *source.stride()))):
+    source, asked = call.args[0], str(getattr(node.target, "__name__", node.target)).partition(".")[0]
+    if asked == "clone" or not any(map(free_unbacked_symbols, (*source.shape, *source.stride()))):
         return None
-    return UndecidedCopy(line, storage(source), storage(result))
+    return UndecidedCopy(source_line(node), storage(source), storage(result))
