@@ -1,4 +1,4 @@
-"""The one door to MLIR: contexts with every dialect loaded, and parsing with located errors."""
+"""The one door to MLIR: contexts with all dialects known, and parsing with located errors."""
 
 import re
 import threading
@@ -17,6 +17,10 @@ from dovetail.errors import ModuleError
 
 DEEPEST = 500
 """Far more than programs have. At 20,000, a type takes MLIR a minute, and regions are a stack overflow."""
+
+_BUILT = ["arith", "func", "irdl", "linalg", "math", "tensor"]
+"""The dialects, besides torch's and ours, whose ops are built here. To load all others takes nine times as long; what a
+text has of them, its parser loads, and what a pass makes, the pass."""
 
 _NO_BRACKETS = re.compile(rb'"(?:[^"\\\n]|\\.)*"|//[^\n]*|->|[<>]=')
 _STEPS = dict.fromkeys(b"([{<", 1) | dict.fromkeys(b")]}>", -1)
@@ -53,7 +57,7 @@ def make_context() -> ir.Context:
 
     Threads are off: a Python verifier under MLIR's thread pool waits for the interpreter lock forever.
     """
-    context = ir.Context()
+    context = ir.Context(load_on_create_dialects=_BUILT)
     context.enable_multithreading(False)
     load_dialects(context)
     return context

@@ -2,7 +2,7 @@
 
 from iree.compiler import ir
 
-from dovetail.backends.worker.walk import producer, walk
+from dovetail.backends.worker.walk import producer, reading, walk
 
 _FILL, _INDEX = "linalg.fill", "linalg.index"
 _IDEMPOTENT = tuple(
@@ -18,7 +18,7 @@ def check(text: bytes) -> bytes:
     Raises:
         ValueError: where a reduction in it has terms that are one constant.
     """
-    with ir.Context(), ir.Location.unknown():
+    with reading(), ir.Location.unknown():
         module = ir.Module.parse(text)  # which ends with its name, and its ops with it
         for op in walk(module.operation):
             if _is_loop(op) and any("reduction" in str(kind) for kind in op.attributes["iterator_types"]):

@@ -13,7 +13,7 @@ from dovetail.backends.worker.forwarded_copies import forward_copies
 from dovetail.backends.worker.globals import contents
 from dovetail.backends.worker.host_ops import Unreadable, check_known, made_by, number, ops_in, segments
 from dovetail.backends.worker.numbers import NUMBERS, Numbers
-from dovetail.backends.worker.walk import producer
+from dovetail.backends.worker.walk import producer, reading
 
 _EXECUTE, _COPY, _FILL = "hal.device.queue.execute", "hal.device.queue.copy", "hal.device.queue.fill"
 _FENCED = ("hal.device.queue.alloca", "hal.device.queue.dealloca", "hal.device.queue.barrier", _COPY, _FILL, _EXECUTE)
@@ -28,7 +28,7 @@ _ASIDE = frozenset(
 
 def read_plans(text: bytes, names: list[str]) -> tuple[dict[str, Any], bytes]:
     """The plan of each of `names`, functions of `text`, or why it has none; and then the code that plans need."""
-    with ir.Context():
+    with reading():
         module = ir.Module.parse(text)
         named = (op.operation for op in module.body.operations if "sym_name" in op.attributes)
         host = {ir.StringAttr(op.attributes["sym_name"]).value: op for op in named}

@@ -1,6 +1,9 @@
 """Contexts are made by one function, in any thread."""
 
 from new_process import run_python
+from torch_mlir.passmanager import PassManager
+
+from dovetail.dialects.context import make_context, parse_module
 
 IN_THREADS = """
 from concurrent.futures import ThreadPoolExecutor
@@ -19,3 +22,22 @@ def test_threads_make_contexts_at_the_same_time():
     """Two threads that load the dialect at once crash the process: regions are merged in a pool of them."""
     ran = run_python(IN_THREADS)
     assert (ran.returncode, ran.stdout) == (0, "1\n"), ran.stderr
+
+
+def test_text_of_a_dialect_that_is_not_built_here():
+    """Catches a context that refuses ops, types or passes of dialects which it has not loaded."""
+    text = """func.func private @f(%c: i1, %x: vector<4xf32>, %m: memref<4xf32>) -> f32 {
+      %i = arith.constant 0 : index
+      %0 = scf.if %c -> f32 {
+        %1 = memref.load %m[%i] : memref<4xf32>
+        scf.yield %1 : f32
+      } else {
+        %2 = vector.reduction <add>, %x : vector<4xf32> into f32
+        scf.yield %2 : f32
+      }
+      return %0 : f32
+    }"""
+    module = parse_module(text, make_context())
+    with module.context:
+        PassManager.parse("builtin.module(convert-scf-to-cf)").run(module.operation)
+    assert "cf.cond_br" in str(module)
