@@ -32,6 +32,7 @@ def test_constants_are_eagers(dtype: torch.dtype):
         values = [make(x, NUMBERS[dtype], dtype) for make in MADE.values()]
         known = [compute(value, number) for value in values for compute, number in pairs]
         # A choice by an argument, so that a region computes them; of what may be too small for it.
-        return [torch.where(x > 1e9, torch.zeros_like(each), each) for each in known]
+        chosen, zeros = x > 1e9, {(each.dtype, each.shape): torch.zeros_like(each) for each in known}
+        return [torch.where(chosen, zeros[each.dtype, each.shape], each) for each in known]
 
     assert_same(function, torch.tensor([1.5, -2.0, 0.25]), calls=1, train=False)
