@@ -26,6 +26,7 @@ from dovetail.passes.exactness.verify_comparisons import VerifyComparisonsPass
 from dovetail.passes.in_place.prove_in_place import ProveInPlacePass
 from dovetail.passes.in_place.state_updates import StateUpdatesPass
 from dovetail.passes.launches.verify_launches import VerifyLaunchesPass
+from dovetail.passes.layouts.lay_out_arguments import LayOutArgumentsPass
 from dovetail.passes.layouts.lay_out_attention import LayOutAttentionPass
 from dovetail.passes.layouts.lay_out_convolutions import LayOutConvolutionsPass
 from dovetail.passes.layouts.lay_out_operands import LayOutOperandsPass
@@ -109,6 +110,8 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         LayOutOperandsPass(),
         # After the cut, which decides what is shared; before placement, since its copies are ops like any other.
         PlanEpiloguePass(),
+        # After it, since a copy of an argument is as much a region's work as what computes.
+        LayOutArgumentsPass(),
         # After it, since of what the user got a copy of nothing need be checked; before regions give memory to views.
         StateBorderPass(),
         PassNumbersPass(),

@@ -1,6 +1,6 @@
 """Has loops that reach some tensor across its rows go by blocks, in a text of IREE's phase `flow`.
 
-IREE would take such a tensor one element at a time, unless the loop does nothing but copy it.
+IREE would take such a tensor one element at a time, or, if the loop does nothing but copy it, by smaller blocks.
 """
 
 from dataclasses import replace
@@ -75,7 +75,7 @@ def whole_rows(loops: Loops, vector_bits: int) -> Blocks | None:
 
 
 def cut_into_blocks(text: bytes) -> bytes:
-    """`text`, where the only loop of a kernel goes by blocks or rows if it computes something, or adds up columns.
+    """`text`, where the only loop of a kernel goes by blocks, or by rows if it computes something, or adds up columns.
 
     Rows of open length are added up one at a time.
     """
@@ -112,8 +112,9 @@ def _forms(computing: list[ir.Operation], vector_bits: int) -> list[tuple[ir.Ope
 def _of_elements(op: ir.Operation, vector_bits: int) -> Blocks | None:
     *operations, _ = (each.operation for each in op.regions[0].blocks[0].operations)
     loops = read_loops(op, takes_open=True)
-    if loops is None or not operations:
+    if loops is None:
         return None
-    widest = max(loops.bits, *(width_of(result.type) for each in operations for result in each.results))
+    widest = max([loops.bits, *(width_of(result.type) for each in operations for result in each.results)])
     loops = replace(loops, bits=widest)
-    return blocks(loops, len(operations), vector_bits) or whole_rows(loops, vector_bits)
+    blocked = blocks(loops, len(operations), vector_bits)
+    return blocked or (whole_rows(loops, vector_bits) if operations else None)

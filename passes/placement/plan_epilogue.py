@@ -4,6 +4,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.dovetail.ops.copy import copy
 from dovetail.dialects.reading import Module
+from dovetail.dialects.sizes.symbols import state_sizes
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.own_memory import handed_out, shared_memory
 
@@ -24,6 +25,6 @@ class PlanEpiloguePass(Pass, name="plan-epilogue", runs_at="split"):
             value = each.op.operands[each.index]
             if shared_memory(value, each.taken):
                 with each.op.location, ir.InsertionPoint(each.op):
-                    each.op.operands[each.index] = copy(value).copied
+                    each.op.operands[each.index] = state_sizes(copy(value).copied, value)
                 is_changed = True
         return is_changed

@@ -171,7 +171,7 @@ def test_what_goes_by_rows_is_eagers(dtype: torch.dtype, shapes: tuple[tuple[int
 
 
 def turned(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
-    """Short loops, long ones, such of several results, and what is computed before it is transposed."""
+    """Short loops, long ones, such of several results, copies, and what is computed before it is transposed."""
     found, *_, bias = [], *tensors
     for x, y in zip(tensors[:-1:2], tensors[1:-1:2], strict=True):
         across = x.permute(ORDERS[tuple(x.shape)])
@@ -180,7 +180,7 @@ def turned(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
     long = x.t()
     for _ in range(9):
         long = long * y + 1
-    return [*found, long, (x * 2).t() - bias, (x.abs() + 1).t().neg() + y]
+    return [*found, long, x.t().contiguous(), (x * 2).t() - bias, (x.abs() + 1).t().neg() + y]
 
 
 @pytest.mark.parametrize(
