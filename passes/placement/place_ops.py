@@ -21,6 +21,7 @@ from dovetail.passes.costs.cost_model import MOST_BINDINGS
 from dovetail.passes.placement import reasons
 from dovetail.passes.placement.iree_support import refusal, refusal_of
 from dovetail.passes.placement.joins import (
+    goes_on,
     is_a_copied_slice,
     is_computed_for_a_join,
     is_filled_for_scatters,
@@ -115,7 +116,7 @@ def _place(op: ir.Operation, device: str, devices: Devices) -> tuple[str, str]:
     if facts.joins is not Joins.NOT:
         if len(op.operands[0].owner.operands) >= MOST_BINDINGS:
             return _left(reasons.TOO_MANY, most=MOST_BINDINGS)
-        if joins_rows(op) and not (device == "cuda" and (selects_parts(op) or kernels_write_parts(op))):
+        if joins_rows(op) and not _joins_in_regions(op, device):
             return _left(reasons.JOINS_ROWS)
     if _lays_out(op, device):
         return _left(reasons.LAYS_OUT)
@@ -127,6 +128,13 @@ def _place(op: ir.Operation, device: str, devices: Devices) -> tuple[str, str]:
     if not reason and device == "cpu" and is_filled_for_scatters(op):
         return _left(reasons.SCATTERS)
     return ("fallback", reason) if reason else ("region", "")
+
+
+def _joins_in_regions(op: ir.Operation, device: str) -> bool:
+    """Whether a region joins rows no slower than ATen; what a CPU computes for a join alone is written in place."""
+    if device == "cuda":
+        return selects_parts(op) or kernels_write_parts(op)
+    return selects_parts(op) and goes_on(op)
 
 
 def _lays_out(op: ir.Operation, device: str) -> bool:

@@ -117,7 +117,7 @@ TOO_MANY = Reason(
 )
 JOINS_ROWS = Reason(
     "ATen copies rows of several tensors faster than a loop over the result's elements",
-    "a kernel that copies rows; what a GPU joins in regions says `passes/placement/joins.py`",
+    "a kernel that copies rows; what regions join says `passes/placement/joins.py`",
 )
 LAYS_OUT = Reason(
     "ATen lays out in rows what lies in another order",

@@ -1,10 +1,9 @@
-"""Pass `select-parts`: short parts that are joined are chosen from element by element, on GPUs."""
+"""Pass `select-parts`: short parts that are joined are chosen from element by element."""
 
 from torch_mlir import ir
 
 from dovetail.dialects.reading import made_by
 from dovetail.dialects.statements.devices import home
-from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.types import with_dtype, with_shape
 from dovetail.passes.base import Pass
@@ -15,7 +14,7 @@ from dovetail.passes.rewriting.sums import with_sizes
 
 
 class SelectPartsPass(Pass, name="select-parts", runs_at="program"):
-    """Makes a concatenation of a few short parts of one size, on a GPU, a choice between them by elements' positions.
+    """Makes a concatenation of a few short parts of one size a choice between them by elements' positions.
 
     A loop over the elements computes what is joined, joins it and goes on with the result: one kernel, where writing
     the parts and joining them are two at least. Rotary embeddings and their gradients are such. Each element is
@@ -26,8 +25,6 @@ class SelectPartsPass(Pass, name="select-parts", runs_at="program"):
     """
 
     def run(self, module: ir.Module) -> bool:
-        if device_type(module) != "cuda":
-            return False
         device = home(module)
         return apply_rules(module, {"torch.aten.cat": lambda op: _selected(op, device) if selects_parts(op) else None})
 

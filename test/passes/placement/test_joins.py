@@ -169,3 +169,15 @@ def test_join_in_a_backward(op_by_op):
         return joined * joined, second
 
     assert_same(run, torch.randn(300, 300), torch.randn(300, 300, requires_grad=True))
+
+
+def test_a_rotary_embedding_is_joined_in_regions():
+    """Would catch halves that are joined by calls between regions on a CPU, in the forward or in the gradient."""
+    dovetail.stats(reset=True)
+
+    def run(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
+        first, second = x.chunk(2, -1)
+        return x * cos + torch.cat([-second, first], -1) * sin
+
+    assert_same(run, torch.randn(2, 3, 5, 16, requires_grad=True), torch.randn(5, 16), torch.randn(5, 16))
+    assert not [op for op, _ in dovetail.stats().library_calls if op == "aten.cat.default"]
