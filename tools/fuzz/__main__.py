@@ -118,8 +118,9 @@ def _parser() -> argparse.ArgumentParser:
         default=KINDS,
         metavar="KIND,...",
         help="alias: programs of views and writes; compute: programs of many ops, in several forms, judged by double "
-        "precision; dynamic: such programs, whose calls have other sizes each; derivatives: such, whose callers take "
-        "derivatives in other ways; errors: such with a line that eager refuses (default: all)",
+        "precision; dynamic: such programs, whose calls have other sizes each; data: such, with sizes that only data "
+        "tells; derivatives: such, whose callers take derivatives in other ways; errors: such with a line that eager "
+        "refuses (default: all)",
     )
     parser.add_argument(
         "--backend",

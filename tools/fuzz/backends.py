@@ -44,9 +44,9 @@ class Work:
     specialised: Counter = field(default_factory=Counter)
 
 
-def compiled(fn: Callable, backend: str, dynamic: bool | None = None) -> Callable:
+def compiled(fn: Callable, backend: str, dynamic: bool | None = None, fullgraph: bool = False) -> Callable:
     """`torch.compile` of `fn`, as a user calls it."""
-    return torch.compile(fn, backend=BACKENDS[backend], dynamic=dynamic)
+    return torch.compile(fn, backend=BACKENDS[backend], dynamic=dynamic, fullgraph=fullgraph)
 
 
 @contextmanager

@@ -82,6 +82,7 @@ class Program:
         form: "" for the body as it is; "checkpoint" and "cond" for the body inside of that, the first with
             `preserve_rng_state=False` after a comma or without.
         dynamic: what `torch.compile` is told of sizes: True leaves all open, None those that change.
+        fullgraph: whether it is told to break no graph, so that sizes which only data tells are open, too.
     """
 
     parameters: tuple[Parameter, ...]
@@ -95,6 +96,7 @@ class Program:
     kind: str = "alias"
     form: str = ""
     dynamic: bool | None = None
+    fullgraph: bool = False
 
 
 def code_lines(statements: Iterable[Statement]) -> Iterator[CodeLine]:

@@ -23,7 +23,8 @@ def script(program: Program, backend: str) -> str:
         f"{render(program)}\n\n"
         'if __name__ == "__main__":\n'
         "    from dovetail.tools.fuzz.rerun import print_differences\n\n"
-        f"    print_differences(__file__, backend={backend!r}, modes={_modes(program)!r}, dynamic={program.dynamic})\n"
+        f"    print_differences(__file__, backend={backend!r}, modes={_modes(program)!r}, dynamic={program.dynamic}, "
+        f"fullgraph={program.fullgraph})\n"
     )
 
 

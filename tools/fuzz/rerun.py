@@ -7,14 +7,17 @@ from dovetail.tools.fuzz.check import run
 from dovetail.tools.fuzz.world import World
 
 
-def print_differences(path: str, backend: str, modes: list[tuple[str, str]], dynamic: bool | None) -> None:
+def print_differences(
+    path: str, backend: str, modes: list[tuple[str, str]], dynamic: bool | None, fullgraph: bool
+) -> None:
     """Prints what `backend` shows differently for the script at `path`.
 
-    `modes` has each call's mode and backward, `dynamic` is what `torch.compile` is told.
+    `modes` has each call's mode and backward, `dynamic` and `fullgraph` are what `torch.compile` is told.
     """
     text = Path(path).read_text(encoding="utf-8").partition('\nif __name__ == "__main__":')[0]
     worlds = World(text), World(text)
-    outcome = run(worlds, modes, _parameters(text), backend, iree=False, eager=worlds[0].fn, dynamic=dynamic)
+    eager, parameters = worlds[0].fn, _parameters(text)
+    outcome = run(worlds, modes, parameters, backend, iree=False, eager=eager, dynamic=dynamic, fullgraph=fullgraph)
     print(outcome.status, outcome.refused)
     for difference in outcome.found:
         print(difference)

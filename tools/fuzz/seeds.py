@@ -4,9 +4,10 @@ from random import Random
 
 import torch
 
-from dovetail.tools.fuzz import computations, derivatives, errors, generate
+from dovetail.tools.fuzz import computations, data, derivatives, errors, generate
 from dovetail.tools.fuzz.computations import sizes
 from dovetail.tools.fuzz.computations.generate import LARGE_EVERY, Generator, forms
+from dovetail.tools.fuzz.data.generate import generate as generate_data
 from dovetail.tools.fuzz.derivatives.generate import generate as generate_derivatives
 from dovetail.tools.fuzz.errors.generate import generate as generate_errors
 from dovetail.tools.fuzz.program import Program
@@ -16,6 +17,7 @@ GENERATORS = {
     "alias": generate.GENERATOR,
     "compute": computations.GENERATOR,
     "dynamic": sizes.GENERATOR,
+    "data": data.GENERATOR,
     "derivatives": derivatives.GENERATOR,
     "errors": errors.GENERATOR,
 }
@@ -27,6 +29,7 @@ THROUGH_IREE = ("errors",)
 _IN_ONE_FORM = {
     "alias": generate.generate,
     "dynamic": sizes.generate,
+    "data": generate_data,
     "derivatives": generate_derivatives,
     "errors": generate_errors,
 }

@@ -30,13 +30,13 @@ Sizes = Mapping[int, int]  # a call's size for each size of the parameters
 def generate(seed: int) -> Program:
     """The program of this seed, in the one form that is drawn for it: each call may compile anew."""
     draw = Random(f"dynamic:{GENERATOR}:{seed}")
-    generator = _Generator(draw, large=seed % LARGE_EVERY == 0)
+    generator = OpenGenerator(draw, large=seed % LARGE_EVERY == 0)
     program = generator.program()
     program = with_drawn_sizes(draw, program, generator.kind, generator.large, generator.layouts)
     return draw.choice([each for each in forms(program, draw) if not each.form or generator.may_be_in(each.form)])
 
 
-class _Generator(Generator):
+class OpenGenerator(Generator):
     """Draws writes, views, sizes that follow from others, and arguments that are numbers or share memory, too."""
 
     def __init__(self, draw: Random, large: bool):
