@@ -19,6 +19,7 @@ from dovetail.frontend.observe.run_facts import EagerRun, LeavingTensor, OwnedTe
 from dovetail.frontend.observe.wrapped_arguments import PlainArguments, checked_gradients, rebuilt
 from dovetail.frontend.trace.copies_at_views import CopiesAtViews, at_origin, independent, last_views
 from dovetail.frontend.trace.shared_memory import SharedMemory
+from dovetail.frontend.trace.taken_numbers import check_taken, taken_numbers
 from dovetail.frontend.trace.traced_memory import differing_node
 
 
@@ -102,6 +103,7 @@ class _Tagging(torch.fx.Interpreter):
     def __init__(self, gm: torch.fx.GraphModule, copies: CopiesAtViews, ambient: bool, env: ShapeEnv | None):
         super().__init__(gm, garbage_collect_values=False)
         self.copies, self.ambient, self.shape_env = copies, ambient, env
+        self.taken = taken_numbers(gm, env)
         self.region: CheckpointedRegion | None = None
         self.tagging: AbstractContextManager = nullcontext()
         self.stack = ExitStack()
@@ -115,6 +117,8 @@ class _Tagging(torch.fx.Interpreter):
         with deciding_at(node):
             value = super().run_node(node)
         rebind(self.shape_env, node, value)
+        if node in self.taken:
+            check_taken(node, self.fetch_args_kwargs_from_env(node)[0], value)
         if node.name in self.copies.at:
             self.stack.close()
             with torch.set_grad_enabled(self.ambient):

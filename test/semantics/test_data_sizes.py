@@ -248,6 +248,47 @@ def test_a_check_that_negates(op_by_op):
     assert not dovetail.stats().eager
 
 
+def of_number(x, mask):
+    number = x.sum().long().item()
+    torch._check(number == 4)
+    return x * number, x + 1
+
+
+def of_size(x, mask):
+    number = x.sum().long().item()
+    torch._check(number == x.shape[0])
+    return (x * number,)
+
+
+def of_rows(x, mask):
+    return x + x[mask], x[mask] * 2
+
+
+def of_writes(x, mask):
+    rows = x[mask]
+    x.lerp_(rows, 0.5)
+    return (rows.zero_(),)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("function", [of_number, of_size, of_rows, of_writes])
+def test_numbers_that_are_taken_for_others(op_by_op, function, dynamic):
+    """Silent: 4 stood for a number that the call's data made 8, and 31 rows were returned for the one of a mask."""
+    compiled = torch.compile(function, backend="dovetail", fullgraph=True, dynamic=dynamic)
+    dovetail.stats(reset=True)
+    every = torch.ones(4, dtype=torch.bool)
+    fits, other = torch.tensor([[1.0], [1], [0], [2]]), torch.ones(4, 1) * 2
+    for result, expected in zip(compiled(fits.clone(), every), function(fits.clone(), every), strict=True):
+        torch.testing.assert_close(result, expected)
+    mask = torch.arange(4) < 1
+    before = other.clone()
+    with pytest.raises(RuntimeError, match=r"expected (4|s\d+)$|Runtime assertion failed"):
+        compiled(other, mask)
+    torch.testing.assert_close(other, before)
+    eager = [reason for reason in dovetail.stats().eager if "PyTorch takes what only data tells for" in reason]
+    assert len(eager) == (function in (of_rows, of_writes))
+
+
 LEFT = {
     "a view of an argument": lambda x, count: x[count.item() :],
     "a view of a result": lambda x, count: (x * 2)[count.item() :],
