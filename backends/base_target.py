@@ -22,8 +22,6 @@ COMMON_FLAGS = (
     "--iree-opt-const-expr-hoisting=false",
     # A concatenation on an inner dimension else costs a transposition of every operand.
     "--iree-opt-outer-dim-concat=false",
-    # One process per region fills the cores; threads inside each only add switches.
-    "--mlir-disable-threading",
 )
 """Of IREE's compiler, that every target's code is made with."""
 

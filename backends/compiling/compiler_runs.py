@@ -26,6 +26,7 @@ class Cause(Enum):
     TIME_OUT = "time-out"
 
 
+_ONE_THREAD = "--mlir-disable-threading"
 _GRACE_SECONDS = 2
 """How long to read on from pipes that an escaped child of a killed compiler may keep open."""
 
@@ -57,11 +58,15 @@ def refused(why: str, kernels: Mapping[str, str] | None = None) -> Run:
 class CompilerRuns:
     """Runs that can be stopped together, from another thread, each of at most `timeout` seconds.
 
+    Args:
+        is_threaded: whether the compiler may use several threads where it makes code.
+
     Raises:
         StartError: by each of them, if what it runs can't be started, or `stop` was called.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, is_threaded: bool = True) -> None:
+        self._flags = () if is_threaded else (_ONE_THREAD,)
         self._lock = threading.Lock()
         self._running: set[subprocess.Popen[bytes]] = set()
         self._is_stopped = False
@@ -75,12 +80,12 @@ class CompilerRuns:
 
     def run(self, flags: Sequence[str], source: str, timeout: float) -> Run:
         """Compiles `source`."""
-        return self.execute([str(compiler_executable()), "-", *flags], source.encode(), timeout)
+        return self.execute([str(compiler_executable()), "-", *flags, *self._flags], source.encode(), timeout)
 
     def run_passes(self, pipeline: str, text: str, timeout: float) -> Run:
         """Runs `pipeline`, in the form of MLIR's `--pass-pipeline`, on the module `text`."""
         # The text is verified as it is read, also by whoever reads what comes of it.
-        flags = ("--mlir-disable-threading", "--verify-each=false", f"--pass-pipeline={pipeline}")
+        flags = (_ONE_THREAD, "--verify-each=false", f"--pass-pipeline={pipeline}")
         return self.execute([str(_executable("iree-opt")), "-", *flags], text.encode(), timeout)
 
     def execute(self, command: Sequence[str], data: bytes, timeout: float) -> Run:

@@ -55,7 +55,7 @@ def compile_regions(
     taken_apart = {key: strands(source) for key, source in missing.items()} if plans and target.drivers else {}
     split = {key: each for key, each in taken_apart.items() if each}
     workers = jobs or torch.get_num_threads()
-    compiler = BatchCompiler(target, timeout, plans, runs := CompilerRuns())
+    compiler = BatchCompiler(target, timeout, plans, runs := CompilerRuns(is_threaded=workers > 1))
     with ThreadPoolExecutor(workers, thread_name_prefix="dovetail-compile") as pool:
         compiling = [pool.submit(compiler.compile_strands, batch, split) for batch in batches(missing, split, workers)]
         try:

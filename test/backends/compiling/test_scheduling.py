@@ -5,7 +5,7 @@ from dovetail.backends.compiling.iree import compile_regions
 from dovetail.backends.compiling.launch_plans import LaunchPlan, read_plans
 from dovetail.backends.compiling.scheduling import FLAGS_TO, PIPELINE
 from dovetail.backends.target import CpuTarget
-from dovetail.dialects.building.region_texts import named_region_text
+from dovetail.dialects.building.region_texts import merge_region_texts, named_region_text
 
 REGION = """
 module {
@@ -46,6 +46,18 @@ def test_plans_are_those_of_the_whole_pipeline():
     theirs = read_plans(whole.output, [entry], timeout=120)[entry]
     assert isinstance(theirs, LaunchPlan), theirs
     assert (ours.steps, ours.code) == (theirs.steps, theirs.code)
+
+
+def test_threads_do_not_decide_code():
+    """Would catch code, or its order, that depends on how the threads of IREE's compiler take turns."""
+    target = CpuTarget()
+    texts = [target.prepared(named_region_text(REGION, name)) for name in ("first", "second")]
+    command = (*target.compile_flags(), *FLAGS_TO["hal"], "--compile-to=hal")
+    source = merge_region_texts(texts)
+    alone = CompilerRuns(is_threaded=False).run(command, source, timeout=120)
+    assert alone.failure is None, alone.diagnostics
+    for _ in range(3):
+        assert CompilerRuns().run(command, source, timeout=120).output == alone.output
 
 
 UNSOUND = "util.func public @main(%a: i32) -> i64 { util.return %a : i32 }"
