@@ -87,7 +87,7 @@ def test_kinds_are_checked(capsys: pytest.CaptureFixture[str]) -> None:
     """Catches a mistyped kind that runs nothing and passes."""
     with pytest.raises(SystemExit):
         main(["--kinds", "alias,computed"])
-    assert "expected some of alias,compute,dynamic,derivatives,errors" in capsys.readouterr().err
+    assert "expected some of alias,compute,dynamic,data,derivatives,errors" in capsys.readouterr().err
 
 
 def test_range_of_seeds_is_checked(capsys: pytest.CaptureFixture[str]) -> None:
