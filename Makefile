@@ -4,7 +4,7 @@ PYTHON ?= python3.11
 BIN := .venv/bin
 INSTALLED := .venv/installed
 CHECKED := backends dialects layering passes tools semantics/test_rows.py
-EMULATED := $(addprefix test/,devices $(addprefix semantics/test_,mutated_inputs.py outputs.py rows.py::test_ir))
+EMULATED := $(addprefix test/,devices $(addprefix semantics/test_,mutated_inputs.py rows.py::test_ir))
 SUBPACKAGES := backends dialects frontend passes runtime tools
 
 # Else each of the tests' processes compiles our modules again, and pytest the tests.

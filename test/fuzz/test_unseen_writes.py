@@ -28,7 +28,7 @@ def test_unseen_write() -> None:
 def test_wrong_gradient_stays_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a wrong gradient that passes though what was written through `.data` changed none of eager's."""
 
-    def compiled(fn, backend, dynamic):
+    def compiled(fn, backend, *_):
         return fn if backend == "eager-check" else lambda x: fn(x) + (x - x.detach()) * 0.5
 
     monkeypatch.setattr("dovetail.tools.fuzz.check.compiled", compiled)
