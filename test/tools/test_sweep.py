@@ -3,8 +3,10 @@
 import os
 import re
 
+import pytest
 import torch
 
+from dovetail.errors import OptionError
 from dovetail.tools.sweep import __main__ as command
 from dovetail.tools.sweep import record, report
 from dovetail.tools.sweep.cases import all_cases
@@ -54,6 +56,12 @@ def test_unknown_cpu_is_refused(monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["sweep", "relu", "--cpu", "hasswell"])
     assert command.main() == 2
     assert "CPU 'hasswell'" in capsys.readouterr().err
+
+
+def test_op_that_nobody_says_how_to_call_is_named():
+    """A traceback of a process was all that a new op without a row in CALLS gave."""
+    with pytest.raises(OptionError, match=r"index_select.default: argument 'dim' is int, expected a row in CALLS"):
+        all_cases(["index_select"])
 
 
 def test_product_that_overflows_in_half_precision_is_accepted():

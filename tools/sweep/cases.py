@@ -7,6 +7,7 @@ import torch
 
 from dovetail.dialects.torch_facts.ops import Kind, kind_of_name
 from dovetail.dialects.torch_facts.rows import OPS
+from dovetail.errors import OptionError
 from dovetail.tools.sweep.calls import CALLS, Slot, X, Y, Z
 from dovetail.tools.sweep.values import DTYPES
 
@@ -140,5 +141,7 @@ def _calls_of_schema(overload: torch._ops.OpOverload) -> list[tuple]:
         elif kind in ("number", "Scalar"):
             calls = [(*call, number) for call in calls for number in _NUMBERS]
         else:
-            raise ValueError(f"{overload}: say in CALLS how to call it: argument {argument.name} is {kind}")
+            raise OptionError(
+                f"{overload}: argument '{argument.name}' is {kind}, expected a row in CALLS of tools/sweep/calls.py"
+            )
     return calls
