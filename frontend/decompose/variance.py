@@ -36,6 +36,18 @@ def _moments(value: torch.Tensor, dims: list[int], correction: float) -> tuple[t
     return (centred * centred).sum(dims, True) / divisor(torch.sym_max(count - whole, 0)), mean
 
 
+def _moments_of_few_bits(wide: torch.Tensor, dims: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
+    """As `_moments` of half precision in float32, without a correction: the deviations are added up once, not twice.
+
+    What rounding leaves of the mean is next to nothing beside the distance of two numbers of so few bits. Equal numbers
+    of bfloat16 add up exactly, in a tree of some hundred thousands.
+    """
+    count = divisor(counted(wide, dims))
+    mean = wide.sum(dims, True) / count
+    centred = wide - mean
+    return (centred * centred).sum(dims, True) / count, mean
+
+
 def _lie_apart(dims: list[int]) -> bool:
     """Whether others lie between these, as where images are reduced by channel: no kernel of ours adds that up."""
     return max(dims) - min(dims) >= len(dims)
@@ -103,10 +115,12 @@ def _batch_norm(
             return _by_pytorch[_without_statistics](value, weight, bias, training, momentum, eps)
         return _by_pytorch[_functional](value, weight, bias, *running, training, momentum, eps)
     dims = [each for each in range(value.dim()) if each != 1]
-    if on_gpu and wide is value:
+    if not on_gpu:
+        var, average = _moments(wide, dims, 0)
+    elif wide is value:
         var, average = aten.var_mean.correction(value, dims, correction=0, keepdim=True)
     else:
-        var, average = _moments(wide, dims, 0)
+        var, average = _moments_of_few_bits(wide, dims)
     reciprocal = (var + eps).rsqrt().to(torch.float32)
     normal = (wide - average.to(torch.float32)) * reciprocal
     sizes = [1, -1, *[1] * (value.dim() - 2)]

@@ -5,6 +5,7 @@ import copy
 import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
 
 import dovetail
 from dovetail.frontend.decompose.variance import VARIANCES, _moments
@@ -91,3 +92,13 @@ def test_batch_norm_of_half_precision_adds_up_on_a_gpu(monkeypatch: pytest.Monke
                 is dtype
             )
             assert len(whole) == (dtype is torch.float32)
+
+
+def test_batch_norm_of_half_precision_adds_up_twice_on_a_gpu():
+    """Would catch the third sum, of what rounding left of the mean, for which the images are read once more."""
+    norm = VARIANCES[torch.ops.aten._native_batch_norm_legit.no_stats]
+    with FakeTensorMode():
+        images = torch.empty(2, 3, 4, 4, device="cuda", dtype=torch.bfloat16)
+        weight = torch.ones(3, device="cuda")
+        traced = make_fx(lambda x, weight: norm(x, weight, weight, True, 0.1, 1e-5))(images, weight)
+    assert [node.target for node in traced.graph.nodes].count(torch.ops.aten.sum.dim_IntList) == 2
