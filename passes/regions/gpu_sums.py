@@ -11,9 +11,9 @@ from torch_mlir import ir
 
 from dovetail.dialects.attributes import SIZES
 from dovetail.dialects.building.cloning import constant_none
-from dovetail.dialects.reading import copy_attributes, made_by, producer
+from dovetail.dialects.reading import copy_attributes, made_by
 from dovetail.dialects.torch_facts.element_types import HALF_PRECISION
-from dovetail.dialects.torch_facts.types import require_shaped_info, require_tensor_info, with_dtype, with_shape
+from dovetail.dialects.torch_facts.types import require_shaped_info, require_tensor_info, with_dtype
 from dovetail.passes.costs.gpu_shares import (
     LANES,
     MOST_BY_FEW,
@@ -24,9 +24,9 @@ from dovetail.passes.costs.gpu_shares import (
     few_form,
     row_form,
 )
+from dovetail.passes.regions.reshaped_terms import in_sizes
 from dovetail.passes.regions.summation_order import IN_A_ROW
 from dovetail.passes.rewriting.constants import cast, constant, dtype_number, integer_list
-from dovetail.passes.rewriting.pointwise import converts, of_others
 from dovetail.passes.rewriting.rules import create, shape
 from dovetail.passes.rewriting.slices import Slice
 from dovetail.passes.rewriting.sums import SUM, SUMS, quotient, reduced_dims, sum_over, with_sizes, zero_less
@@ -112,24 +112,15 @@ def _in_parts(value: ir.Value, dims: Sequence[int] | None, type_: ir.Type) -> ir
     if block is None:
         # Of columns of several dimensions IREE makes one kernel with what takes their sums for each element.
         is_plain = inner == 1 or len(dims) == 1
-        return None if is_plain else with_sizes(sum_over(_in_blocks(value, [outer, count, inner]), [1]), result.shape)
+        return None if is_plain else with_sizes(sum_over(in_sizes(value, [outer, count, inner]), [1]), result.shape)
     cut = cut_of(sizes, dims, block) if inner == 1 else None
     if cut is None:
-        blocks = _in_blocks(value, [outer, count // block, block, inner])
+        blocks = in_sizes(value, [outer, count // block, block, inner])
         return with_sizes(_sum_of_parts(sum_over(blocks, [2]), [1], outer * inner), result.shape)
     index, rows = cut
-    blocks = _in_blocks(value, [*sizes[:index], sizes[index] // rows, rows, *sizes[index + 1 :]])
+    blocks = in_sizes(value, [*sizes[:index], sizes[index] // rows, rows, *sizes[index + 1 :]])
     parts = sum_over(blocks, range(index + 1, dims[-1] + 2))
     return with_sizes(_sum_of_parts(parts, range(dims[0], index + 1), outer), result.shape)
-
-
-def _in_blocks(value: ir.Value, sizes: Sequence[int]) -> ir.Value:
-    """`value` in `sizes`; what is but converted is so behind the reshape, as part of the loop that adds up."""
-    op = producer(value)
-    if op is None or not converts(op):
-        return with_sizes(value, sizes)
-    operands = [with_sizes(op.operands[0], sizes), *list(op.operands)[1:]]
-    return of_others(op, operands, with_shape(value.type, sizes), sizes)
 
 
 def _sum_of_parts(parts: ir.Value, dims: Sequence[int], results: int) -> ir.Value:

@@ -6,10 +6,11 @@ from math import prod
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import SIZES
-from dovetail.dialects.reading import copy_attributes, made_by
+from dovetail.dialects.reading import Module, body, copy_attributes, is_used, made_by
 from dovetail.dialects.sizes.expected import expected_info
 from dovetail.dialects.sizes.symbols import sizes_map, sizes_of
 from dovetail.dialects.statements.target import device_type
+from dovetail.dialects.torch_facts.ops import Kind, row
 from dovetail.dialects.torch_facts.types import (
     is_open,
     require_shaped_info,
@@ -60,6 +61,16 @@ class SplitReductionsPass(Pass, name="split-reductions", runs_at="program"):
 
         rule = _sum_or_mean if is_cpu else on_gpu
         apply_rules(module, dict.fromkeys((*SUMS, *MEANS), rule), takes_open=is_cpu)
+        if not is_cpu:
+            _erase_unused(module)
+
+
+def _erase_unused(module: ir.Module) -> None:
+    """Erases in regions what nothing uses since sums compute their terms by ops of their own."""
+    for region in Module(module).regions.values():
+        for op in reversed(body(region)):
+            if row(op).kind is Kind.POINTWISE and op.results and not is_used(*op.results):
+                op.erase()
 
 
 def _sum_or_mean(op: ir.Operation) -> ir.Value | None:
