@@ -14,6 +14,7 @@ from dovetail.passes.partition.min_cut import Cost, RecomputeNetwork
 from dovetail.passes.partition.recompute_price import recompute_prices
 from dovetail.passes.partition.repeated_decisions import repeated_decisions
 from dovetail.passes.partition.saved_memory import Fate, SavedMemory
+from dovetail.passes.rewriting.pointwise import converts
 
 # The cost of a byte. It is more than of all the free values of a graph, which cost 1 so that none is saved in vain.
 _BYTE = 4096
@@ -40,11 +41,28 @@ def _cheapest(graph: JointGraph, halves: Halves, memory: SavedMemory, algorithm:
         return halves.sources()
     costs = save_costs(graph, memory)
     prices = recompute_prices(graph, halves.forward)
-    allowed = prices if budget < 1 else [None if price else price for price in prices]
-    cut = partial(RecomputeNetwork(graph, halves.needed, allowed).cut, costs)
     if budget == 1:
-        return cut(allowed)
-    return within_budget(budget, allowed, cut, lambda values: sum(costs[value] or 0 for value in values) // _BYTE)
+        without_work: list[Cost] = [None if price else price for price in prices]
+        network = RecomputeNetwork(graph, halves.needed, without_work)
+        return network.cut(_kept_weights(graph, memory, costs), without_work)
+    cut = partial(RecomputeNetwork(graph, halves.needed, prices).cut, costs)
+    return within_budget(budget, prices, cut, lambda values: sum(costs[value] or 0 for value in values) // _BYTE)
+
+
+def _kept_weights(graph: JointGraph, memory: SavedMemory, costs: list[Cost]) -> list[Cost]:
+    """`costs`, of next to nothing for weights that a GPU's library calls take in another type, as autocast has them.
+
+    Eager keeps them, too. To convert them again takes a launch each, and moves three times what is saved.
+    """
+    if not _is_on_gpu(graph):
+        return costs
+    in_memory = _in_memory(graph)
+    weights = {
+        node.results[0]
+        for node in graph.nodes
+        if converts(node.op) and graph.roots[node.results[0]] in in_memory and memory.is_weight(node.operands[0])
+    }
+    return [cost and (1 if value in weights else cost) for value, cost in enumerate(costs)]
 
 
 def save_costs(graph: JointGraph, memory: SavedMemory) -> list[Cost]:
@@ -53,12 +71,18 @@ def save_costs(graph: JointGraph, memory: SavedMemory) -> list[Cost]:
     On GPUs, where moving is the time, also twice for what is written only to be saved. None for what is never saved:
     views, constants, what the user wants recomputed, and what is no tensor or number.
     """
-    in_memory = None
-    if device_type(graph.joint.operation.parent) == "cuda":
-        # By their roots, the values that stand in memory whether or not they are saved: what is no part of a region.
-        apart = [node for node in graph.nodes if node.kind not in _IN_REGIONS]
-        in_memory = {graph.roots[value] for node in apart for value in (*node.operands, *node.results)}
+    in_memory = _in_memory(graph) if _is_on_gpu(graph) else None
     return [_cost(graph, memory, value, in_memory) for value in range(len(graph.values))]
+
+
+def _is_on_gpu(graph: JointGraph) -> bool:
+    return device_type(graph.joint.operation.parent) == "cuda"
+
+
+def _in_memory(graph: JointGraph) -> set[int]:
+    """By their roots, the values that stand in memory whether or not they are saved: what is no part of a region."""
+    apart = [node for node in graph.nodes if node.kind not in _IN_REGIONS]
+    return {graph.roots[value] for node in apart for value in (*node.operands, *node.results)}
 
 
 def _cost(graph: JointGraph, memory: SavedMemory, value: int, in_memory: Container[int] | None) -> Cost:

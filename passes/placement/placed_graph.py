@@ -8,7 +8,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import PLACEMENT, SHOWS_ROWS
 from dovetail.dialects.dovetail import OwnOp, ReadOp
 from dovetail.dialects.reading import body
-from dovetail.dialects.sizes.expected import expected_info
+from dovetail.dialects.sizes.expected import expected_bytes, expected_info
 from dovetail.dialects.sizes.symbols import is_open_op
 from dovetail.dialects.statements.calls import is_extern
 from dovetail.dialects.statements.recompute import is_pinned
@@ -18,6 +18,10 @@ from dovetail.dialects.torch_facts.ops import is_constant, row
 from dovetail.passes.base import fail
 from dovetail.passes.placement.open_sizes import may_move
 from dovetail.passes.placement.scattered_views import is_scattered
+from dovetail.passes.rewriting.pointwise import converts
+
+_SMALL = 1 << 18
+"""Bytes that take a GPU less time than a launch, which early conversions share."""
 
 _UNPLACED = {ReadOp.OPERATION_NAME: "read", OwnOp.OPERATION_NAME: "own", func.ReturnOp.OPERATION_NAME: "end"}
 
@@ -31,6 +35,7 @@ class PlacedGraph:
         is_pinned: whether its result is computed once, for all to read.
         is_effect: whether it is a library call from the start, which keeps its order.
         enters: whether it is a view that can move into a region.
+        is_early: whether it converts, on a GPU, a small tensor that the function is given, for library calls alone.
         is_joined: whether it lists tensors for regions, which take those that lie in memory and compute the others.
         producers, users: the numbers of the ops that compute its operands, and of those that use its results.
         operands, results: its values.
@@ -43,6 +48,7 @@ class PlacedGraph:
     is_pinned: list[bool] = field(default_factory=list)
     is_effect: list[bool] = field(default_factory=list)
     enters: list[bool] = field(default_factory=list)
+    is_early: list[bool] = field(default_factory=list)
     is_joined: list[bool] = field(default_factory=list)
     producers: list[list[int]] = field(default_factory=list)
     users: list[list[int]] = field(default_factory=list)
@@ -64,6 +70,7 @@ class PlacedGraph:
             # A list that a library call returns is unpacked on the host.
             is_unpacked = op.name == UNPACK and graph.placement[made_by[operands[0]]] == "host"
             graph.enters.append(graph.placement[-1] == "view" and not is_unpacked and _may_enter(op, device))
+            graph.is_early.append(device != "cpu" and graph._converts_given(op))
             graph.operands.append(operands)
             graph.results.append(results)
             given = dict.fromkeys(operands)
@@ -77,9 +84,22 @@ class PlacedGraph:
             for value in results:
                 made_by[value] = number
         for op, users in zip(graph.ops, graph.users, strict=True):
+            number = len(graph.is_joined)
+            graph.is_early[number] = graph.is_early[number] and graph._is_for_calls(number)
             is_list = bool(users) and op.name == LIST
             graph.is_joined.append(is_list and all(graph.placement[user] == "region" for user in users))
         return graph
+
+    def _converts_given(self, op: ir.Operation) -> bool:
+        made = self.made_by.get(op.operands[0]) if converts(op) and not is_open_op(op) else None
+        return made is not None and self.placement[made] == "read" and expected_bytes(op.operands[:1]) <= _SMALL
+
+    def _is_for_calls(self, number: int) -> bool:
+        """Whether no region takes what op `number` computes, directly or through views."""
+        return all(
+            self._is_for_calls(user) if self.placement[user] == "view" else self.placement[user] != "region"
+            for user in self.users[number]
+        )
 
     def is_constant(self, value: ir.Value) -> bool:
         """Whether `value` is a Python value, which is cloned to where it is used."""

@@ -6,9 +6,10 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.reachable import reachable
-from dovetail.dialects.reading import Module, Role, arguments, is_used
+from dovetail.dialects.reading import Module, Role, arguments, is_used, role
 from dovetail.dialects.sizes.expected import expected_bytes, expected_infos
 from dovetail.dialects.sizes.symbols import is_open_op
+from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.exactness import deciding_operands
 from dovetail.dialects.torch_facts.ops import Kind, row
 from dovetail.dialects.torch_facts.row import Rounding
@@ -29,15 +30,17 @@ class RepeatInRegionsPass(Pass, name="repeat-in-regions", runs_at="split"):
     again for a product of matrices would write four of them for the region after that product. What a region reads is
     the cheapest cut between what lies in memory and what the region computes, by the target's costs
     (`passes/costs/cost_model.py`): bytes read and written, arguments, and what is computed once more. Nothing that
-    decides by last bits is repeated, nor what is pinned. The forward stays as it is: what it computes for several
-    regions it mostly saves, and reading arguments late would keep updates from their memory.
+    decides by last bits is repeated, nor what is pinned. What the forward computes for several regions it mostly saves,
+    and reading arguments late would keep updates from their memory: there, on a GPU, regions repeat conversions to
+    wider numbers alone, of what is no argument.
 
     Before:  `%1 = tanh %x {region}; %2 = mm(%1, %w) {library}; %3 = mul(%2, %1) {region}`
     After:   `%1 = tanh %x {region}; %2 = mm(%1, %w) {library}; %4 = tanh %x {region}; %3 = mul(%2, %4) {region}`
     """
 
     def run(self, module: ir.Module) -> None:
-        for function_op in Module(module).of(Role.BACKWARD).values():
+        roles = [Role.BACKWARD] if device_type(module) == "cpu" else [Role.FORWARD, Role.BACKWARD]
+        for function_op in Module(module).of(*roles).values():
             _Repeater(function_op, costs_of(module)).run()
 
 
@@ -54,7 +57,8 @@ class _Repeater(Graph[OpNode]):
     def __init__(self, function_op: func.FuncOp, costs: CostModel):
         self.costs = costs
         self.graph = graph = PlacedGraph.of(function_op)
-        self.levels = region_levels(graph, is_backward=True)
+        self.is_backward = role(function_op) is Role.BACKWARD
+        self.levels = region_levels(graph, is_backward=self.is_backward)
         results = [*graph.results, *([argument] for argument in arguments(function_op))]
         values = [value for each in results for value in each]
         self.producers = [index for index, made in enumerate(results) for _ in made]
@@ -169,8 +173,19 @@ class _Repeater(Graph[OpNode]):
         is_by_position = facts.is_by_position and not converts(op)
         if facts.kind not in _REPEATED or is_by_position or deciding_operands(op) or is_open_op(op):
             return None
+        if not (self.is_backward or self._widens(index)):
+            return None
         is_function = facts.rounding is Rounding.OFTEN and not facts.multiplies
         return facts.flops(op, expected_infos) * (FUNCTION_BYTES if is_function else 1)
+
+    def _widens(self, index: int) -> bool:
+        """Whether an op converts what is no argument to more bytes."""
+        op = self.graph.ops[index]
+        made = self.graph.made_by.get(op.operands[0])
+        while made is not None and self.graph.placement[made] == "view":
+            made = self.graph.made_by.get(self.graph.operands[made][0])
+        is_argument = made is None or self.graph.placement[made] == "read"
+        return converts(op) and not is_argument and expected_bytes(op.results) > expected_bytes([op.operands[0]])
 
 
 def _use(op: ir.Operation, made: Mapping[ir.Value, ir.Value]) -> None:
