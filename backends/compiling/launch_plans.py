@@ -9,6 +9,7 @@ from dovetail.backends.base_target import COMPILER_PACKAGE, PHASES, Target
 from dovetail.backends.compiling import iree_worker
 from dovetail.backends.compiling.compiler_runs import Cause, CompilerRuns, Run, refused
 from dovetail.backends.compiling.constant_terms import may_have_constant_terms
+from dovetail.backends.compiling.read_results import may_read_results
 from dovetail.backends.compiling.scheduling import FLAGS_TO, PIPELINE
 
 COMPILERS = ("3.13.0",)
@@ -78,7 +79,8 @@ def lowered(source: str, target: Target, timeout: float, runs: CompilerRuns) -> 
             return run, {}
         text, since = run.output.decode(errors="replace"), (f"--compile-from={phase}",)
         checks = ("check terms",) if phase == "flow" and may_have_constant_terms(text) else ()
-        for task in filter(None, (*checks, edits[phase])):
+        edit = edits[phase] if phase != "flow" or may_read_results(text) else ""
+        for task in filter(None, (*checks, edit)):
             asked = {"task": task, "plain": target.plain_kernels}
             try:
                 tiled, edited = iree_worker.worker.ask(asked, text.encode(), timeout)

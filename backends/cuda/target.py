@@ -32,7 +32,12 @@ ARCHITECTURES = {
 """By the name that LLVM and PTX have for them. The numbers are NVIDIA's, from the CUDA programming guide."""
 
 
-_EDITS = {"global-optimization": "wrap", "executable-configurations": "configure", "executable-targets": "finish"}
+_EDITS = {
+    "global-optimization": "wrap",
+    "flow": "read results",
+    "executable-configurations": "configure",
+    "executable-targets": "finish",
+}
 _CHECKS = {"executable-configurations": "check lanes"}
 
 

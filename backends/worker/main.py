@@ -36,6 +36,7 @@ def main() -> None:
     from dovetail.backends.worker.blocks import cut_into_blocks
     from dovetail.backends.worker.configure import configure
     from dovetail.backends.worker.constant_terms import check as check_terms
+    from dovetail.backends.worker.early_results import read_results
     from dovetail.backends.worker.finish import finish
     from dovetail.backends.worker.host_program import read_plans
     from dovetail.backends.worker.lanes_of_reductions import check as check_lanes
@@ -45,6 +46,7 @@ def main() -> None:
         "plans": lambda asked, text: read_plans(text, asked["names"]),
         "wrap": lambda _, text: ({}, wrap(text)),
         "cut into blocks": lambda _, text: ({}, cut_into_blocks(text)),
+        "read results": lambda _, text: ({}, read_results(text)),
         "configure": lambda asked, text: configure(text, dict(asked["plain"])),
         "check lanes": lambda _, text: ({}, check_lanes(text)),
         "check terms": lambda _, text: ({}, check_terms(text)),

@@ -6,18 +6,22 @@ concatenation becomes one with what computes it, and is written where it belongs
 """
 
 from itertools import combinations
+from math import prod
 
 from iree.compiler import ir
 
 from dovetail.backends.worker.configurations import columns, rows
 from dovetail.backends.worker.merge_alike import merge_alike
 from dovetail.backends.worker.merged_loops import inputs, is_mergeable, merge
-from dovetail.backends.worker.tensor_graph import TensorGraph
+from dovetail.backends.worker.tensor_graph import LOOPS, TensorGraph
+from dovetail.backends.worker.walk import producer
 
 Shape = tuple[int, ...]
 _INSERT = "tensor.insert_slice"
 _MOST_SUMS = 3
 """Of columns, in one kernel: more do not fit into its registers."""
+_SMALL = 1 << 17
+"""Numbers that sums share a kernel for, whatever they read: a launch takes longer."""
 
 
 def wrap(text: bytes) -> bytes:
@@ -31,6 +35,7 @@ def wrap(text: bytes) -> bytes:
                 for shape in _shapes(TensorGraph(block)):
                     _wrap_rows(block, shape)
                 _merge_columns(block)
+                _widen_where_rounded(block)
                 merge_alike(block)
         return str(module).encode()
 
@@ -94,17 +99,48 @@ def _part_columns(block: ir.Block) -> None:
             op.erase()
 
 
+def _widen_where_rounded(block: ir.Block) -> None:
+    """Makes one loop of what rounds numbers and what widens them again, for which alone they are rounded.
+
+    IREE makes what widens part of what takes it, and so a kernel of its own where nothing does.
+    """
+    graph = TensorGraph(block)
+    for number, op in enumerate(graph.ops):
+        rounding = graph.number(op.operands[0]) if graph.loops[number] and len(op.operands) == 2 else -1
+        if (
+            rounding < 0
+            or not _computes_last(op, "arith.extf")
+            or not _computes_last(graph.ops[rounding], "arith.truncf")
+        ):
+            continue
+        are_mergeable = is_mergeable(graph, number) and is_mergeable(graph, rounding)
+        if are_mergeable and not graph.loops[rounding].reduces and graph.users({rounding}) == [number]:
+            merge(graph, [number], {rounding})
+            op.erase()
+            graph.ops[rounding].erase()
+
+
+def _computes_last(op: ir.Operation, name: str) -> bool:
+    """Whether an op called `name` computes what the loops `op` yield."""
+    if op.name != LOOPS:
+        return False
+    *_, end = [view.operation for view in op.regions[0].blocks[0].operations]
+    made = producer(end.operands[0])
+    return made is not None and made.name == name
+
+
 def _column_groups(graph: TensorGraph, terms: set[int]) -> list[list[int]]:
     groups: dict[tuple, list[list[int]]] = {}
     for number, loops in enumerate(graph.loops):
-        if not loops or columns(loops) is None or not is_mergeable(graph, number):
+        is_small = loops is not None and loops.reduces_columns and prod(loops.extents) <= _SMALL
+        if not loops or not (is_small or columns(loops)) or not is_mergeable(graph, number):
             continue
         read = inputs(graph, number, terms)
         alike = groups.setdefault((loops.extents, loops.reduced), [])
         before = graph.reached([number])
         for group in alike:
             is_apart = len(group) < _MOST_SUMS and before.isdisjoint(group)
-            if is_apart and any(read & inputs(graph, member, terms) for member in group):
+            if is_apart and (is_small or any(read & inputs(graph, member, terms) for member in group)):
                 group.append(number)
                 break
         else:

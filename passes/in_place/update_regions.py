@@ -1,6 +1,6 @@
 """Builds the regions of updates in place, and what is left of the regions that computed the new values."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 from torch_mlir import ir
@@ -9,12 +9,15 @@ from torch_mlir.dialects import func
 from dovetail.dialects.building.cloning import ancestors
 from dovetail.dialects.building.region_builder import RegionBuilder, new_memory
 from dovetail.dialects.memory.contents import load
-from dovetail.dialects.reading import arguments, body, producer, symbol
-from dovetail.dialects.sizes.symbols import state_sizes
+from dovetail.dialects.reading import arguments, body, made_by, producer, symbol
+from dovetail.dialects.sizes.symbols import KnownSize, known_sizes, state_sizes
 from dovetail.dialects.torch_facts.names import STORE
 from dovetail.dialects.torch_facts.ops import is_constant
 from dovetail.passes.in_place.candidates import Update
 from dovetail.passes.in_place.cones import Cone, is_own
+from dovetail.passes.rewriting.sums import with_sizes
+
+_RESHAPES = ("torch.aten.reshape", "torch.aten.view")
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,8 @@ def build_rest(source: SourceRegion, end: ir.Operation) -> dict[ir.Value, ir.Val
     written = (tuple(op.operands) for op in body(region) if op.name == STORE)
     stores = [each for each in written if ir.BlockArgument(each[1]).arg_number not in source.taken]
     held = {value: known[memory] for value, memory in stores}
-    new = [value for value in dict.fromkeys(source.wanted) if value not in known and value not in held]
+    shown = {value: _viewed(value, held) for value in dict.fromkeys(source.wanted) if value not in known}
+    new = [value for value in dict.fromkeys(shown.values()) if value not in held]
     with call.location, ir.InsertionPoint(call):
         into = [new_memory(value) for value in new]
     held |= zip(new, into, strict=True)
@@ -61,8 +65,23 @@ def build_rest(source: SourceRegion, end: ir.Operation) -> dict[ir.Value, ir.Val
         with call.location, ir.InsertionPoint(call):
             func.CallOp([], symbol(region), [*(known[argument] for argument in taken), *into])
     with call.location, ir.InsertionPoint(end):
-        loaded = [value for value in dict.fromkeys(source.wanted) if value not in known]
-        return {value: state_sizes(load(held[value]), value) for value in loaded} | known
+        loaded = {value: state_sizes(load(held[value]), value) for value in dict.fromkeys(shown.values())}
+        return {value: with_sizes(loaded[each], _sizes(value)) for value, each in shown.items()} | known
+
+
+def _viewed(value: ir.Value, held: Container[ir.Value]) -> ir.Value:
+    """What is `held` and has the elements of `value` in the same order; `value` itself if nothing has."""
+    each = value
+    while each not in held:
+        op = made_by(each, *_RESHAPES)
+        if op is None or known_sizes(value) is None:
+            return value
+        each = op.operands[0]
+    return each
+
+
+def _sizes(value: ir.Value) -> tuple[KnownSize, ...]:
+    return known_sizes(value) or ()
 
 
 def _needed(

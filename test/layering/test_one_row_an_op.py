@@ -42,6 +42,7 @@ OWN_RULES = {
     "passes/cleanup/fold_scatters.py": "each view with its scatter",
     "passes/cleanup/pad_products.py": "products, and what is neutral in each reduction",
     "passes/cleanup/simplify_algebra.py": "a rule for each op",
+    "passes/in_place/update_regions.py": "the views that keep elements in their order",
     "passes/placement/pass_numbers.py": "a rule for each op",
     "passes/regions/keep_scalars.py": "a rule for each op",
     "runtime/cuda/open_plan.py": "how MLIR compares integers, no ops",

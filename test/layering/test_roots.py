@@ -18,6 +18,7 @@ MAKERS = {"owner", "producer", "made_by"}
 FOLLOWERS = {
     "passes/cleanup/fold_indices.py": "looks for numbers behind reshapes, wherever they lie",
     "passes/cleanup/fold_one_hot_sums.py": "looks for numbers behind conversions, which have memory of their own",
+    "passes/in_place/update_regions.py": "looks for numbers behind reshapes in a region, whose values have no memory",
     "passes/regions/summation_order.py": "asks how numbers lie behind pointwise ops, which have memory of their own",
     "dovetail/explanation/value_origins.py": "looks for an op that says its line, whatever that computes",
 }

@@ -553,3 +553,80 @@ def test_columns_of_stored_terms_are_right_on_a_cpu():
     run(x, y, terms, sums)
     torch.testing.assert_close(terms, x.erf() * y.exp())
     torch.testing.assert_close(sums, (x.erf() * y.exp()).sum(0), rtol=1e-4, atol=1e-3)
+
+
+BESIDE = """module {
+  func.func @main(%x: !X, %y: !Y, %s: !MS, %o: !MX, %t: !MT, %u: !MT) {
+    %none = torch.constant.none
+    %false = torch.constant.bool false
+    %zero = torch.constant.int 0
+    %one = torch.constant.int 1
+    %single = torch.constant.int 6
+    %half = torch.constant.int 15
+    %middle = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>
+    %first = torch.prim.ListConstruct %zero : (!torch.int) -> !torch.list<int>
+    %p = torch.aten.sum.dim_IntList %x, %middle, %false, %none : !X, !torch.list<int>, !torch.bool, !torch.none -> !P
+    %0 = torch.aten.sum.dim_IntList %p, %first, %false, %none : !P, !torch.list<int>, !torch.bool, !torch.none -> !S
+    %1 = torch.aten.sub.Tensor %x, %0, %one : !X, !S, !torch.int -> !X
+    %2 = torch.aten.sum.dim_IntList %y, %first, %false, %none : !Y, !torch.list<int>, !torch.bool, !torch.none -> !T
+    %3 = torch.prims.convert_element_type %2, %half : !T, !torch.int -> !H
+    %4 = torch.prims.convert_element_type %3, %single : !H, !torch.int -> !T
+    %5 = torch.aten.exp %y : !Y -> !Y
+    %6 = torch.aten.mul.Tensor %5, %y : !Y, !Y -> !Y
+    %7 = torch.aten.sum.dim_IntList %6, %first, %false, %none : !Y, !torch.list<int>, !torch.bool, !torch.none -> !T
+    torch.overwrite.tensor.contents %0 overwrites %s : !S, !MS
+    torch.overwrite.tensor.contents %1 overwrites %o : !X, !MX
+    torch.overwrite.tensor.contents %4 overwrites %t : !T, !MT
+    torch.overwrite.tensor.contents %7 overwrites %u : !T, !MT
+    return
+  }
+}"""
+
+BESIDE_TYPES = {
+    "!MX": "!torch.tensor<[64,64,64],f32>",
+    "!MS": "!torch.tensor<[64],f32>",
+    "!MT": "!torch.tensor<[768],f32>",
+    "!X": "!torch.vtensor<[64,64,64],f32>",
+    "!Y": "!torch.vtensor<[16,768],f32>",
+    "!P": "!torch.vtensor<[64,64],f32>",
+    "!S": "!torch.vtensor<[64],f32>",
+    "!T": "!torch.vtensor<[768],f32>",
+    "!H": "!torch.vtensor<[768],bf16>",
+}
+
+
+def test_results_are_written_once_and_small_sums_share_a_kernel():
+    """Would catch a copy of a result that a kernel reads, a launch for each small sum, and one that widens it again."""
+    steps, code, transients = kernels(BESIDE, BESIDE_TYPES)
+    assert [step["op"] for step in steps] == ["dispatch"] * 4
+    assert transients == [64 * 64 * 4]
+    [sums] = [each for each, step in zip(code, steps, strict=True) if "768x16" in step["entry"]]
+    assert "cvt.rn.bf16x2.f32" in sums  # rounded to half precision all the same
+
+
+def test_what_a_region_reads_and_writes_is_no_early_result():
+    """Would catch a new value written to an argument while another kernel still needs the old one."""
+    text = """module {
+  func.func @main(%s: !MS, %x: !X, %o: !MX) {
+    %false = torch.constant.bool false
+    %none = torch.constant.none
+    %zero = torch.constant.int 0
+    %one = torch.constant.int 1
+    %middle = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>
+    %first = torch.prim.ListConstruct %zero : (!torch.int) -> !torch.list<int>
+    %old = torch.copy.to_vtensor %s : !S
+    %p = torch.aten.sum.dim_IntList %x, %middle, %false, %none : !X, !torch.list<int>, !torch.bool, !torch.none -> !P
+    %0 = torch.aten.sum.dim_IntList %p, %first, %false, %none : !P, !torch.list<int>, !torch.bool, !torch.none -> !S
+    %1 = torch.aten.sub.Tensor %x, %0, %one : !X, !S, !torch.int -> !X
+    %2 = torch.aten.mul.Tensor %1, %old : !X, !S -> !X
+    torch.overwrite.tensor.contents %0 overwrites %s : !S, !MS
+    torch.overwrite.tensor.contents %2 overwrites %o : !X, !MX
+    return
+  }
+}"""
+    text = written(text, BESIDE_TYPES)
+    [plan] = compile_regions({"a": text}, target_for_device("cuda:sm_90"), timeout=60, plans=True).values()
+    assert isinstance(plan, LaunchPlan), plan
+    steps = [step for step in plan.steps["steps"] if step["op"] != "barrier"]
+    writes = [index for index, step in enumerate(steps) if step["op"] == "copy" and step["target"][0] == 0]
+    assert writes == [len(steps) - 1]

@@ -1,9 +1,11 @@
 """What is one kernel though IREE would cut it, on a GPU, against float64."""
 
+import copy
 from collections.abc import Callable
 
 import pytest
 import torch
+from torch import nn
 from torch.nn import functional
 
 import dovetail
@@ -122,3 +124,57 @@ def test_columns_of_stored_terms(dtype: torch.dtype):
     torch.manual_seed(0)
     given = [torch.randn(each, device="cuda", dtype=dtype) for each in ((512, 1536), (1536,))]
     _agrees(lambda x, bias: functional.gelu(x + bias), given, "columns")
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [(4096, 64), (6272, 512), (8192, 768)], ids=str)
+def test_deviations_of_columns(shape: tuple[int, int], dtype: torch.dtype):
+    """Catches terms in other sizes that are those of another row, and a mean that is read before it is there."""
+    torch.manual_seed(0)
+
+    def normalized(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        wide = x if x.dtype is torch.float64 else x.float()
+        far = wide - wide.mean(0)
+        return (far * torch.rsqrt((far * far).mean(0) + 1e-5) * weight).to(x.dtype)
+
+    given = [torch.randn(shape, device="cuda") + 0.5, torch.randn(shape[1], device="cuda")]
+    _agrees(normalized, [each.to(dtype) for each in given], "columns")
+
+
+def test_rounded_sums_stay_rounded():
+    """Catches a sum that is rounded to half precision and widened by one kernel, which leaves both out."""
+    x = torch.randn(4096, 768, device="cuda", dtype=torch.bfloat16)
+    ours = torch.compile(lambda x: x.sum(0).float(), backend="dovetail")(x)
+    assert torch.equal(ours, ours.bfloat16().float())
+    torch.testing.assert_close(ours.double(), x.double().sum(0), rtol=1e-2, atol=1e-1)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_training_by_half_precision_images(dtype: torch.dtype):
+    """Catches moments of images that lie channels last, and gradients of theirs, which two sums take, and no third."""
+    torch.manual_seed(0)
+    blocks = [
+        nn.Sequential(nn.Conv2d(64, 64, 3, padding=1, bias=False), nn.BatchNorm2d(64), nn.ReLU()) for _ in range(4)
+    ]
+    module = nn.Sequential(*blocks).cuda()
+    images = torch.randn(32, 64, 28, 28, device="cuda")
+
+    def step(compute: Callable, module: nn.Module, images: torch.Tensor, is_cast: bool) -> list[torch.Tensor]:
+        module.zero_grad()
+        with torch.autocast("cuda", dtype, enabled=is_cast):
+            result = compute(images)
+        result.double().square().mean().backward()
+        return [
+            result.detach(),
+            *(each.grad.clone() for each in module.parameters()),
+            *map(torch.clone, module.buffers()),
+        ]
+
+    modules = [copy.deepcopy(module) for _ in range(3)]
+    exact = step(modules[0].double(), modules[0], images.double(), False)
+    eager = step(modules[1], modules[1], images, True)
+    ours = step(torch.compile(modules[2], backend="dovetail"), modules[2], images, True)
+    for got, theirs, true in zip(ours, eager, exact, strict=True):
+        if got.is_floating_point():
+            floor = torch.finfo(dtype).eps / 2 * true.norm()
+            assert (got - true).norm() <= 3 * (theirs - true).norm() + floor
