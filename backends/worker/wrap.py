@@ -113,8 +113,9 @@ def _widen_where_rounded(block: ir.Block) -> None:
             or not _computes_last(graph.ops[rounding], "arith.truncf")
         ):
             continue
+        loops = graph.loops[rounding]
         are_mergeable = is_mergeable(graph, number) and is_mergeable(graph, rounding)
-        if are_mergeable and not graph.loops[rounding].reduces and graph.users({rounding}) == [number]:
+        if are_mergeable and loops and not loops.reduces and graph.users({rounding}) == [number]:
             merge(graph, [number], {rounding})
             op.erase()
             graph.ops[rounding].erase()
