@@ -48,33 +48,32 @@ def test_32_threads_share_memory_in_new_ways():
 
     def run(number: int) -> None:
         base = torch.ones(64)
-        distance = 1 + number % 4
+        distance = 1 + number % 2
         assert compiled(base[:30], base[distance : distance + 30]) == 60 + 30 + 30 - distance
 
     at_once(32, run)
     after = dovetail.stats()
-    assert after.variants - before.variants == 4 < MAX_VARIANTS
+    assert after.variants - before.variants == 2 < MAX_VARIANTS
     assert after.eager == before.eager
 
 
 @pytest.mark.usefixtures("remembered_runs")
-@pytest.mark.parametrize("size", [12, 1 << 18], ids=["calling thread", "thread pool"])
-def test_a_fork_after_the_first_call(size: int):
+def test_a_fork_after_the_first_call():
     """Would catch a child that waits for threads of its parent's, or that can't compile."""
-    compiled = torch.compile(program, backend="dovetail")
-    x = torch.ones(size)
-    expected = compiled(x)
+    compiled = torch.compile(lambda *given: [program(x) for x in given], backend="dovetail")
+    given = torch.ones(12), torch.ones(1 << 18)  # of the calling thread's and of the pool's
+    expected = compiled(*given)
 
     def child():
         torch.set_num_threads(1)  # ATen's own threads do not survive a fork
-        assert compiled(x).equal(expected)
+        assert all(map(torch.equal, compiled(*given), expected))
         assert call().regions == 1
-        other = torch.compile(lambda x: x.neg() - 1, backend="dovetail")
-        assert other(x).sum() == -2 * size
+        other = torch.compile(lambda *given: [x.neg() - 1 for x in given], backend="dovetail")
+        assert [each.sum() for each in other(*given)] == [-2 * x.numel() for x in given]
 
     pid = fork(child)
     assert wait(pid) == 0
-    assert compiled(x).equal(expected)
+    assert all(map(torch.equal, compiled(*given), expected))
 
 
 def test_a_fork_before_the_first_call():

@@ -99,61 +99,58 @@ def test_largest_of_each_value():
     assert_gradients(function, torch.randn(9, 33), torch.randn(33))
 
 
-@pytest.mark.parametrize("value", VALUES)
-def test_gradients_that_compare(value):
+def test_gradients_that_compare():
     """The same of other picks: each third of a value, of tensors of its own."""
     torch.manual_seed(0)
-    picks = [pick for pick, of in zip(PICKS.values(), cycle(VALUES), strict=False) if of == value]
 
     def function(*given):
-        made = [VALUES[value](x, bias) for x, bias in zip(given[::2], given[1::2], strict=True)]
-        picked = [pick(each) for pick, each in zip(picks, made, strict=True)]
+        pairs = zip(given[::2], given[1::2], strict=True)
+        made = [value(x, bias) for value, (x, bias) in zip(cycle(VALUES.values()), pairs, strict=False)]
+        picked = [pick(each) for pick, each in zip(PICKS.values(), made, strict=True)]
         return *picked, *(each.sum(0) for each in made), *made
 
-    assert_gradients(function, *(torch.randn(size) for _ in picks for size in ((9, 33), (33,))))
+    assert_gradients(function, *(torch.randn(size) for _ in PICKS for size in ((9, 33), (33,))))
 
 
-@pytest.mark.parametrize(("shape", "beside"), [((31, 7), False), ((257, 65), True)], ids=str)
-def test_comparison_in_a_forward(shape, beside):
+def test_comparison_in_a_forward():
     """Would catch a value that IREE computes twice in one region: 7 of 7 differences from the maximum were not zero."""
     torch.manual_seed(0)
 
-    def compared(y):
+    def compared(y, beside):
         largest, least = y.amax(0), y.amin(0)
         others = (y.softmax(1), (y.t() * 2).exp(), y.sum(1)) if beside else ()
         return y, largest, least, (y == least).sum(), (y - largest == 0).sum(), *others
 
     @torch.no_grad()
-    def function(x, bias):
-        return {name: compared(value(x, bias)) for name, value in VALUES.items()}
+    def function(small, large):
+        return [
+            (name, compared(value(*given), beside))
+            for given, beside in ((small, False), (large, True))
+            for name, value in VALUES.items()
+        ]
 
     torch._dynamo.reset()
-    results = torch.compile(function, backend="dovetail")(torch.randn(shape), torch.randn(shape[1]))
-    for name, (y, largest, least, equal, zeros, *_) in results.items():
+    given = [(torch.randn(shape), torch.randn(shape[1])) for shape in ((31, 7), (257, 65))]
+    for name, (y, largest, least, equal, zeros, *_) in torch.compile(function, backend="dovetail")(*given):
         assert torch.equal(y.amax(0), largest), name
         assert torch.equal(y.amin(0), least), name
-        assert equal == (y == least).sum() >= shape[1], name
-        assert zeros == (y == largest).sum() >= shape[1], name
+        assert equal == (y == least).sum() >= y.shape[1], name
+        assert zeros == (y == largest).sum() >= y.shape[1], name
 
 
-@pytest.mark.parametrize(
-    ("inside", "options"),
-    [
-        pytest.param(saved_and_recomputed, {}, id="saved"),
-        pytest.param(saved_and_recomputed, {"partition": "default"}, id="default partition"),
-        pytest.param(saved_and_recomputed, {"memory_budget": 0.0}, id="recomputed"),
-        pytest.param(scaled_by_largest, {}, id="scaled by the largest"),
-    ],
-)
-def test_checkpoint(inside, options):
+@pytest.mark.parametrize("options", [{}, {"partition": "default"}, {"memory_budget": 0.0}], ids=str)
+def test_checkpoint(options):
     """Would catch a checkpointed value that is compared with the saved maximum of its first computation."""
     torch.manual_seed(0)
 
-    def function(x, bias):
+    def checkpointed(inside, x, bias):
         first, *others = checkpoint(inside, x, bias, use_reentrant=False)
         return *others, first, first.amax(1), checkpoint(torch.tanh, first, use_reentrant=False).amin(0)
 
-    assert_gradients(function, torch.randn(9, 33), torch.randn(33), options=options)
+    def function(x, bias, other, others_bias):
+        return *checkpointed(saved_and_recomputed, x, bias), *checkpointed(scaled_by_largest, other, others_bias)
+
+    assert_gradients(function, *(torch.randn(size) for size in ((9, 33), (33,)) * 2), options=options)
 
 
 @pytest.mark.parametrize("options", [{}, {"partition": "default"}], ids=str)

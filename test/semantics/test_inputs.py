@@ -1,5 +1,7 @@
 """Arguments of every kind: layouts, numbers, aliases that nobody writes, parameters and buffers."""
 
+import copy
+
 import pytest
 import torch
 from differential import assert_same
@@ -108,27 +110,22 @@ def test_argument_without_gradient():
     assert_same(lambda x, y: x * 2, *leaves)
 
 
-def test_float_types():
-    """Catches a demoted or promoted element type, forward or backward."""
-    types = (torch.float64, torch.bfloat16, torch.float16)
-    assert_same(lambda *given: [x.exp() * 2 for x in given], *(BASE.to(type_).requires_grad_() for type_ in types))
-
-
-def test_integer_types():
-    """Catches arithmetic that wraps, divides or accumulates in another integer type than eager's."""
+def test_element_types():
+    """Catches a demoted or promoted float, forward or backward; arithmetic that wraps, divides or accumulates in
+    another integer type than eager's; masks and indices handled as numbers."""
+    floats = [BASE.to(each).requires_grad_() for each in (torch.float64, torch.bfloat16, torch.float16)]
     types = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
-    assert_same(
-        lambda *given: [(x // 2, x % 3, x * 100, x.sum(), x.float()) for x in given],
-        *(torch.arange(1, 9).to(type_) for type_ in types),
-    )
-
-
-def test_booleans_and_indices():
-    """Catches masks and indices handled as numbers."""
+    integers = [torch.arange(1, 9).to(each) for each in types]
     mask, indices = torch.tensor([True, False, True, False]), torch.tensor([1, 2, 1])
-    assert_same(
-        lambda x, m, i: (torch.where(m, x, 0.0), ~m, m.sum(), x[i] * 2), torch.ones(4).requires_grad_(), mask, indices
-    )
+
+    def fn(floats, integers, x, mask, indices):
+        return (
+            [each.exp() * 2 for each in floats],
+            [(each // 2, each % 3, each * 100, each.sum(), each.float()) for each in integers],
+            (torch.where(mask, x, 0.0), ~mask, mask.sum(), x[indices] * 2),
+        )
+
+    assert_same(fn, floats, integers, torch.ones(4).requires_grad_(), mask, indices)
 
 
 @pytest.mark.usefixtures("op_by_op")
@@ -211,12 +208,19 @@ def test_tied_parameters():
     assert_same(Tied(), torch.tensor([[0, 1], [4, 1]]))
 
 
-@pytest.mark.parametrize(
-    ("memory_format", "training"),
-    [(torch.contiguous_format, True), (torch.channels_last, True), (torch.channels_last, False)],
-)
-def test_convolution(memory_format, training):
+class Beside(torch.nn.ModuleList):
+    """Nets beside each other, each of an image of its own."""
+
+    def forward(self, *images):
+        return [net(image) for net, image in zip(self, images, strict=True)]
+
+
+def test_convolutions():
     """Catches a convolution net whose results or gradients lose channels-last, or whose statistics stand still."""
-    module = convolution().to(memory_format=memory_format).train(training)
-    image = torch.linspace(-1, 1, 150).reshape(2, 3, 5, 5).to(memory_format=memory_format)
-    assert_same(module, image.requires_grad_())
+    formats = [torch.contiguous_format, torch.channels_last, torch.channels_last]
+    net = convolution()
+    nets = Beside([copy.deepcopy(net).to(memory_format=each) for each in formats])
+    nets[-1].eval()
+    image = torch.linspace(-1, 1, 150).reshape(2, 3, 5, 5)
+    # A copy of its own for each; `to` would give all the same dense one.
+    assert_same(nets, *(image.clone(memory_format=each).requires_grad_() for each in formats))

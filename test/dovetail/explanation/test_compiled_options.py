@@ -1,5 +1,6 @@
 """`dovetail.explain` of what is compiled already: the program is explained that runs, with the options it was given."""
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from torch._dynamo.exc import BackendCompilerFailed
 
 import dovetail
 from dovetail import tuning
+from dovetail.backends.target import VARIANTS
 from dovetail.errors import OptionError, StrictError, UnsupportedError
 from dovetail.explanation.compiled_options import compiled_options
 from dovetail.options import Options
@@ -114,19 +116,19 @@ def test_options_that_can_not_be_read_are_refused():
     )
 
 
-def exponential(x):
-    return torch.exp(x) * 2 + 1
-
-
 @pytest.mark.usefixtures("remembered_runs")
 def test_tuning_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Would catch a choice that changes what runs and that neither text nor page shows."""
     monkeypatch.setenv("DOVETAIL_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("DOVETAIL_LAUNCH", "iree.runtime")
+    # What test/dovetail/tuning/test_tuning.py compiles, too.
+    alternatives = import_module("dovetail.tuning.alternatives")  # the package has a function of the module's name
+    monkeypatch.setattr(alternatives, "VARIANTS", {"default": VARIANTS["default"]})
     fastest = "split"
     monkeypatch.setattr(tuning, "seconds_per_call", lambda way: 1e-6 if way.name == fastest else 5e-6)
     path = tmp_path / "page.html"
-    compiled = torch.compile(exponential, backend="dovetail", options={"tune": True})
-    explanation = dovetail.explain(compiled, torch.linspace(-1, 1, 16), html=path)
+    compiled = torch.compile(lambda x: torch.exp(x) * 2 + 1, backend="dovetail", options={"tune": True})
+    explanation = dovetail.explain(compiled, torch.linspace(-1, 1, 16).reshape(4, 4), html=path)
     (program,) = explanation.graphs
     assert {region.tuned for region in program.regions} == {fastest}
     assert all(region.measured.startswith(f"{fastest} 1.0 us, ") for region in program.regions)

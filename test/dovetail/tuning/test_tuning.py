@@ -187,5 +187,5 @@ def test_off_by_default(measured):
     """Would catch minutes of measuring that nobody asked for."""
     seen = measured("library")
     with torch.no_grad():
-        torch.compile(_function, backend="dovetail")(torch.ones(4))
+        torch.compile(_function, backend="dovetail")(torch.linspace(-1, 1, 16).reshape(4, 4))  # as `_run`'s
     assert seen == []
