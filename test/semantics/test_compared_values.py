@@ -91,28 +91,24 @@ VALUES = {
 }
 
 
-def test_largest_of_each_value():
-    """Would catch a maximum whose gradient finds no element, or another, where its values are computed again."""
+def test_gradients_that_compare():
+    """Would catch a maximum whose gradient finds no element, or another, where its values are computed again.
+
+    Of each value of the same tensors; and the same of other picks, each third of a value, of tensors of its own.
+    """
     torch.manual_seed(0)
 
-    def function(x, bias):
+    def largest(x, bias):
         made = [each(x, bias) for each in VALUES.values()]
         return *(each.amax(1) for each in made), *(each.sum(0) for each in made), made[0]
 
-    assert_gradients(function, torch.randn(9, 33), torch.randn(33))
-
-
-def test_gradients_that_compare():
-    """The same of other picks: each third of a value, of tensors of its own."""
-    torch.manual_seed(0)
-
-    def function(*given):
+    def function(x, bias, *given):
         pairs = zip(given[::2], given[1::2], strict=True)
         made = [value(x, bias) for value, (x, bias) in zip(cycle(VALUES.values()), pairs, strict=False)]
         picked = [pick(each) for pick, each in zip(PICKS.values(), made, strict=True)]
-        return *picked, *(each.sum(0) for each in made), *made
+        return *largest(x, bias), *picked, *(each.sum(0) for each in made), *made
 
-    assert_gradients(function, *(torch.randn(size) for _ in PICKS for size in ((9, 33), (33,))))
+    assert_gradients(function, *(torch.randn(size) for _ in range(1 + len(PICKS)) for size in ((9, 33), (33,))))
 
 
 def test_comparison_in_a_forward():

@@ -180,20 +180,16 @@ def test_sign_of_what_the_dialect_has_no_op_for():
 
 
 def test_what_iree_computes_right_stays_compiled():
-    """Would catch truth values that are added modulo 2, and ops that are refused since IREE folds them wrongly."""
-    value = torch.linspace(-2, 2, SIZE)
-    for expected, actual in zip(_computed(value), _strictly_compiled(_computed, value), strict=True):
-        torch.testing.assert_close(actual, expected)
-    assert dovetail.stats().regions
-
-
-def test_maxima_beside_nan_angles_and_powers_of_two():
-    """Would catch `fmax` that drops a number for NaN or does not broadcast, a NaN without angle, `ldexp` in ATen."""
+    """Would catch truth values that are added modulo 2, and ops that are refused since IREE folds them wrongly; `fmax`
+    that drops a number for NaN or does not broadcast, a NaN without angle, `ldexp` in ATen."""
     special = torch.tensor([0.0, 1.5, -2.0, float("inf"), float("-inf"), float("nan"), 3.0, -0.5])
-    left, right = special.repeat(SIZE // 8).view(8, -1), special.view(8, 1)
     functions = torch.fmax, torch.fmin, torch.ldexp, lambda x, _: x.angle()
-    compiled = _strictly_compiled(lambda x, y: [function(x, y) * 2 for function in functions], left, right)
-    torch.testing.assert_close(compiled, [function(left, right) * 2 for function in functions], equal_nan=True)
+
+    def function(value, left, right):
+        return [*_computed(value), *(each(left, right) * 2 for each in functions)]
+
+    given = torch.linspace(-2, 2, SIZE), special.repeat(SIZE // 8).view(8, -1), special.view(8, 1)
+    torch.testing.assert_close(_strictly_compiled(function, *given), function(*given), equal_nan=True)
     assert dovetail.stats().regions
 
 
