@@ -137,7 +137,7 @@ ROWS = [
             "'dovetail.own' op has no place in a region, which IREE compiles",
         ),
         level="regions",
-        tests=("semantics/test_inputs.py::test_float_types",),
+        tests=("semantics/test_inputs.py::test_element_types",),
     ),
     Row(
         "H5",
