@@ -1,6 +1,7 @@
 """Kernels as PTX: the tiles and the functions that they were given, and IREE's own where ours do not fit."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,13 @@ from dovetail.backends.compiling.cache import RegionCache
 from dovetail.backends.compiling.compiler_runs import Cause, Run
 from dovetail.backends.compiling.iree import compile_regions
 from dovetail.backends.compiling.launch_plans import LaunchPlan
+from dovetail.backends.compiling.outcomes import Outcome
 from dovetail.backends.cuda import assembler
 from dovetail.backends.target import target_for_device
 from test.support.gpu_regions import COLUMNS, ROUNDED_COLUMNS, SOFTMAX, TANH, region
+
+REGIONS: dict[str, str] = {"softmax": region("512,4096", "f32", SOFTMAX)}
+"""What the tests read the kernels of, each beside its test: one run of the compiler takes them all."""
 
 
 @pytest.fixture(autouse=True)
@@ -22,17 +27,32 @@ def ptx_alone(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(iree, "_failures", {})
 
 
-def kernel(text: str) -> tuple[str, dict]:
+@pytest.fixture(scope="module")
+def compiled() -> dict[str, Outcome]:
+    """All of `REGIONS`, as PTX."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assembler, "assembler", lambda: "")
+        patch.setattr(iree, "_failures", {})
+        return compile_regions(REGIONS, target_for_device("cuda:sm_90"), timeout=60, plans=True, jobs=1)
+
+
+def only_launch(plan: Outcome) -> tuple[str, dict]:
     """The PTX of a region of one launch, and that launch."""
-    [plan] = compile_regions({"a": text}, target_for_device("cuda:sm_90"), timeout=60, plans=True).values()
     assert isinstance(plan, LaunchPlan), plan
     [launch] = [step for step in plan.steps["steps"] if step["op"] == "dispatch"]
-    return plan.code.decode(), launch
+    [ptx] = re.findall(rf"(?s)\.visible \.entry {re.escape(launch['entry'])}\(.*?(?=\.visible|\Z)", plan.code.decode())
+    return ptx, launch
 
 
-def test_softmax_reads_its_rows_once_as_vectors():
+@pytest.fixture
+def kernel(compiled: dict[str, Outcome]) -> Callable[[str], tuple[str, dict]]:
+    """Gives the PTX of a region of one launch by the region's name, and that launch."""
+    return lambda name: only_launch(compiled[name])
+
+
+def test_softmax_reads_its_rows_once_as_vectors(kernel: Callable):
     """Would catch tiles that are asked for and not made: 32 threads that read each row twice, element by element."""
-    ptx, launch = kernel(region("512,4096", "f32", SOFTMAX))
+    ptx, launch = kernel("softmax")
     assert launch["tiling"] == "rows"
     assert launch["workgroup_size"] == [256, 1, 1]
     assert launch["workgroups"] == [512, 1, 1]
@@ -41,25 +61,31 @@ def test_softmax_reads_its_rows_once_as_vectors():
     assert len(re.findall(r"ld\.global", ptx)) == 4
 
 
-def test_functions_are_the_librarys():
+REGIONS["tanh"] = region("2048,1024", "f32", TANH)
+
+
+def test_functions_are_the_librarys(kernel: Callable):
     """Would catch IREE's polynomials, which limit kernels more than memory does, and a mark that was never resolved."""
-    ptx, launch = kernel(region("512,4096", "f32", SOFTMAX))
+    ptx, launch = kernel("softmax")
     assert len(re.findall(r"ex2\.approx", ptx)) == 16  # one an element of a thread
     assert "fmodf" not in ptx
-    ptx, launch = kernel(region("2048,1024", "f32", TANH))
+    ptx, launch = kernel("tanh")
     assert launch["tiling"] == "pointwise"
     assert launch["workgroup_size"] == [128, 1, 1]
     assert re.search(r"tanh\.approx", ptx) is None
     assert "fmodf" not in ptx
 
 
-def test_division_is_right_over_the_whole_range():
+THIRDS = "%three = torch.constant.float 3.0\n%y = torch.aten.div.Scalar %x, %three : !X, !torch.float -> !X"
+REGIONS["thirds"] = region("512,4096", "f32", THIRDS)
+
+
+def test_division_is_right_over_the_whole_range(kernel: Callable):
     """Would catch `div.approx`, which is 0 for every divisor above 2^126, though it compiles and is as fast."""
-    ptx, _ = kernel(region("512,4096", "f32", SOFTMAX))
+    ptx, _ = kernel("softmax")
     assert "div.full.f32" in ptx
     assert "div.approx" not in ptx
-    halves = "%two = torch.constant.float 3.0\n%y = torch.aten.div.Scalar %x, %two : !X, !torch.float -> !X"
-    ptx, _ = kernel(region("512,4096", "f32", halves))
+    ptx, _ = kernel("thirds")
     assert "div.rn.f32" in ptx  # no function is rounded there, so the quotient is eager's to the last bit
 
 
@@ -81,9 +107,12 @@ STORED_TERMS = STORED_TERMS.replace("!X", "!torch.vtensor<[512,768],f32>").repla
 STORED_TERMS = STORED_TERMS.replace("!M", "!torch.tensor<[512,768],f32>")
 
 
-def test_what_a_kernel_stores_along_the_way_is_dealt_to_its_threads():
+REGIONS["stored terms"] = STORED_TERMS
+
+
+def test_what_a_kernel_stores_along_the_way_is_dealt_to_its_threads(kernel: Callable):
     """Would catch terms of a sum that every thread computes and stores for all of the row: ten times the time."""
-    ptx, launch = kernel(STORED_TERMS)
+    ptx, launch = kernel("stored terms")
     assert launch["tiling"] == "rows"
     assert launch["workgroup_size"] == [64, 1, 1]
     assert len(re.findall(r"st\.global\S*v4", ptx)) == 3
@@ -95,14 +124,18 @@ LESS_ITS_LARGEST = """%true = torch.constant.bool true
     %v = torch.aten.{op} : !X{more} -> !X
     %m = torch.aten.amax %v, %last, %true : !X, !torch.list<int>, !torch.bool -> !torch.vtensor<[512,1],bf16>
     %y = torch.aten.sub.Tensor %v, %m, %one : !X, !torch.vtensor<[512,1],bf16>, !torch.int -> !X"""
+REGIONS |= {
+    f"{name} less their largest": region("512,1024", "bf16", LESS_ITS_LARGEST.format(op=op, more=more))
+    for name, op, more in (("squares", "mul.Tensor %x, %x", ", !X"), ("exponentials", "exp %x", ""))
+}
 
 
-def test_bfloat16_is_rounded_at_each_op():
+def test_bfloat16_is_rounded_at_each_op(kernel: Callable):
     """Would catch numbers that stay in float32 from one op to the next: less its row's largest, none would be 0."""
-    ptx, _ = kernel(region("512,1024", "bf16", LESS_ITS_LARGEST.format(op="mul.Tensor %x, %x", more=", !X")))
+    ptx, _ = kernel("squares less their largest")
     assert "mul.rn.bf16" in ptx
     assert ".f32" not in ptx
-    ptx, _ = kernel(region("512,1024", "bf16", LESS_ITS_LARGEST.format(op="exp %x", more="")))
+    ptx, _ = kernel("exponentials less their largest")
     assert "cvt.rn.bf16x2.f32" in ptx
     assert "sub.rn.bf16" in ptx
     assert "sub.rn.f32" not in ptx
@@ -158,76 +191,96 @@ UPDATES = """module {
 }""".replace("!X", "!torch.vtensor<[512,512],f32>").replace("!M", "!torch.tensor<[512,512],f32>")
 
 
-def test_a_moment_and_its_parameter_are_read_before_either_is_written():
+REGIONS["updates"] = UPDATES
+
+
+def test_a_moment_and_its_parameter_are_read_before_either_is_written(kernel: Callable):
     """Would catch a thread that takes a moment from memory that is overwritten by then, or two launches of one loop."""
-    ptx, launch = kernel(UPDATES)
+    ptx, launch = kernel("updates")
     assert launch["tiling"] == "pointwise"
     body = ptx.partition(".entry")[2]
     assert [kind[1] for kind in re.finditer(r"(ld|st)\.global", body)] == ["ld"] * 3 + ["st"] * 2
     assert "$L__BB" not in body  # each thread goes through once
 
 
-def test_columns_are_summed_in_one_launch():
+REGIONS["columns"] = region("2048,1024", "f32", COLUMNS, result="1024")
+
+
+def test_columns_are_summed_in_one_launch(kernel: Callable):
     """Would catch IREE's own tiles for columns: one thread a column, a tenth of the speed."""
-    ptx, launch = kernel(region("2048,1024", "f32", COLUMNS, result="1024"))
+    ptx, launch = kernel("columns")
     assert launch["tiling"] == "columns"
     assert launch["workgroup_size"] == [256, 1, 1]
     assert launch["workgroups"] == [64, 1, 1]
     assert "shfl.sync" in ptx
 
 
-def test_columns_of_bfloat16_are_rounded_in_the_launch_that_sums_them():
+REGIONS["rounded columns"] = region("2048,1024", "bf16", ROUNDED_COLUMNS, result="1024")
+
+
+def test_columns_of_bfloat16_are_rounded_in_the_launch_that_sums_them(kernel: Callable):
     """Would catch a rounding that costs the sums before it their tiles: a thirtieth of the speed."""
-    ptx, launch = kernel(region("2048,1024", "bf16", ROUNDED_COLUMNS, result="1024"))
+    ptx, launch = kernel("rounded columns")
     assert launch["tiling"] == "columns"
     assert launch["workgroups"] == [64, 1, 1]
     assert len(re.findall(r"st\.global\.v2\.b32", ptx)) == len(re.findall(r"st\.global", ptx)) == 1
     assert len(re.findall(r"cvt\.rn\.bf16x2\.f32", ptx)) == 2
 
 
-def test_sums_of_scaled_terms_are_tiled():
+SCALED_TERMS = "%two = torch.constant.float 2.0\n%s = torch.aten.mul.Scalar %x, %two : !X, !torch.float -> !X\n"
+SCALED_TERMS += "%last = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>\n"
+SCALED_TERMS += COLUMNS.replace("%x", "%s").replace("%rows", "%last")
+REGIONS["scaled terms"] = region("64,4096", "f32", SCALED_TERMS, result="64")
+
+
+def test_sums_of_scaled_terms_are_tiled(kernel: Callable):
     """Would catch a product by a constant in a sum, taken for one of matrices: IREE refuses it, so ATen runs all."""
-    ops = "%two = torch.constant.float 2.0\n%s = torch.aten.mul.Scalar %x, %two : !X, !torch.float -> !X\n"
-    ops += "%last = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>\n"
-    ops += COLUMNS.replace("%x", "%s").replace("%rows", "%last")
-    ptx, launch = kernel(region("64,4096", "f32", ops, result="64"))
+    ptx, launch = kernel("scaled terms")
     assert launch["tiling"] == "rows"
     assert len(re.findall(r"add\.rn\.f32", ptx)) >= 16
     assert "fma" not in ptx
     assert not re.search(r"copysign|2147483648|-2147483648", ptx)  # what keeps the two apart is no instruction
 
 
-def test_columns_of_odd_sizes_are_not_tiled_by_us():
+REGIONS["odd columns"] = region("5003,1001", "f32", COLUMNS, result="1001")
+
+
+def test_columns_of_odd_sizes_are_not_tiled_by_us(kernel: Callable):
     """Would catch a tile that does not divide them, which IREE computes wrongly without a word."""
-    _, launch = kernel(region("5003,1001", "f32", COLUMNS, result="1001"))
+    _, launch = kernel("odd columns")
     assert launch["tiling"] == "IREE's tiles: columns of these sizes have no form"
 
 
-def test_bfloat16_is_rounded_by_its_instruction():
-    """Would catch a rounding by whole numbers, which takes longer than reading the number."""
-    ops = """%six = torch.constant.int 6
+IN_SINGLE = """%six = torch.constant.int 6
     %fifteen = torch.constant.int 15
     %w = torch.prims.convert_element_type %x, %six : !X, !torch.int -> !torch.vtensor<[512,4096],f32>
     %t = torch.aten.tanh %w : !torch.vtensor<[512,4096],f32> -> !torch.vtensor<[512,4096],f32>
     %y = torch.prims.convert_element_type %t, %fifteen : !torch.vtensor<[512,4096],f32>, !torch.int -> !X"""
-    ptx, launch = kernel(region("512,4096", "bf16", ops))
+REGIONS["tanh in single precision"] = region("512,4096", "bf16", IN_SINGLE)
+
+
+def test_bfloat16_is_rounded_by_its_instruction(kernel: Callable):
+    """Would catch a rounding by whole numbers, which takes longer than reading the number."""
+    ptx, launch = kernel("tanh in single precision")
     assert launch["tiling"] == "pointwise"
     assert re.search(r"cvt\.rn\.bf16", ptx)
     assert re.search(r"ld\.global\S*v4", ptx)
 
 
-@pytest.mark.parametrize("dtype", ["bf16", "f16"])
-def test_functions_of_half_precision_are_the_librarys_in_single(dtype: str):
+HALVES = ("bf16", "f16")
+REGIONS |= {f"exp {dtype}": region("512,4096", dtype, "%y = torch.aten.exp %x : !X -> !X") for dtype in HALVES}
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_functions_of_half_precision_are_the_librarys_in_single(kernel: Callable, dtype: str):
     """Would catch half precision left to IREE's polynomials, or its functions rounded more than once."""
-    ptx, launch = kernel(region("512,4096", dtype, "%y = torch.aten.exp %x : !X -> !X"))
+    ptx, launch = kernel(f"exp {dtype}")
     assert launch["tiling"] == "pointwise"
     assert len(re.findall(r"ex2\.approx", ptx)) == 8
     assert f"cvt.rn.{dtype}" in ptx
 
 
-def test_ops_that_name_the_gpu_are_compiled():
-    """Would catch regions of programs that were traced on a GPU, whose constants say so, split until ATen runs them."""
-    ops = """%gpu = torch.constant.device "cuda:0"
+NAMES_THE_GPU = """%gpu = torch.constant.device "cuda:0"
     %four = torch.constant.int 4
     %six = torch.constant.int 6
     %number = torch.aten.scalar_tensor %four, %four, %zero, %gpu, %none
@@ -236,13 +289,19 @@ def test_ops_that_name_the_gpu_are_compiled():
         : !torch.vtensor<[],si64>, !torch.int, !torch.none, !torch.Device, !torch.none, !torch.bool, !torch.none
         -> !torch.vtensor<[],f32>
     %y = torch.aten.mul.Tensor %x, %wide : !X, !torch.vtensor<[],f32> -> !X"""
-    _, launch = kernel(region("512,4096", "f32", ops))
+REGIONS["names the GPU"] = region("512,4096", "f32", NAMES_THE_GPU)
+
+
+def test_ops_that_name_the_gpu_are_compiled(kernel: Callable):
+    """Would catch regions of programs that were traced on a GPU, whose constants say so, split until ATen runs them."""
+    _, launch = kernel("names the GPU")
     assert launch["tiling"] == "pointwise"
 
 
+@pytest.mark.usefixtures("remembered_runs")
 def test_what_took_too_long_is_tried_again_the_next_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """Would catch kernels that are slow for ever, since the machine was busy when they were compiled."""
-    cache, text = RegionCache(tmp_path), region("512,4096", "f32", SOFTMAX)
+    cache, text = RegionCache(tmp_path), REGIONS["softmax"]
     target = target_for_device("cuda:sm_90")
 
     def tiling() -> str:
@@ -262,6 +321,7 @@ def test_what_took_too_long_is_tried_again_the_next_time(monkeypatch: pytest.Mon
     assert tiling() == "rows"
 
 
+@pytest.mark.usefixtures("remembered_runs")
 def test_what_our_forms_do_not_survive_is_compiled_as_iree_would(monkeypatch: pytest.MonkeyPatch):
     """Would catch a region lost since an edit of ours failed, or compiled plainly without a word why."""
     asked = iree_worker.worker.ask
@@ -272,7 +332,9 @@ def test_what_our_forms_do_not_survive_is_compiled_as_iree_would(monkeypatch: py
         return asked(what, text, timeout)
 
     monkeypatch.setattr(iree_worker.worker, "ask", ask)
-    ptx, launch = kernel(region("512,4096", "f32", SOFTMAX))
+    target = target_for_device("cuda:sm_90")
+    [plan] = compile_regions({"a": REGIONS["softmax"]}, target, timeout=60, plans=True).values()
+    ptx, launch = only_launch(plan)
     assert launch["tiling"] == (
         "IREE's tiles: error: 'finish' failed: exit status 1, __nv_fmodf by a number that is not known"
     )

@@ -1,6 +1,7 @@
 """What is one kernel though IREE would cut it: plans and PTX, read without a GPU."""
 
 import re
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -10,9 +11,10 @@ from dovetail.backends.compiling import iree, iree_worker
 from dovetail.backends.compiling.compiler_runs import CompilerRuns
 from dovetail.backends.compiling.iree import compile_regions
 from dovetail.backends.compiling.launch_plans import LaunchPlan
-from dovetail.backends.compiling.outcomes import CompiledRegion
+from dovetail.backends.compiling.outcomes import CompiledRegion, Outcome
 from dovetail.backends.cuda import assembler
 from dovetail.backends.target import CpuTarget, target_for_device
+from dovetail.dialects.building.region_texts import merge_region_texts, named_region_text
 from dovetail.runtime.launches.iree_executable import Executable, prepare
 
 SUM = "torch.aten.sum.dim_IntList"
@@ -64,30 +66,40 @@ def written(text: str, types: dict[str, str]) -> str:
     return text
 
 
-def kernels(text: str, types: dict[str, str]) -> tuple[list[dict], list[str], list]:
-    """The launches of a region, the PTX of each kernel, and the transients."""
-    text = written(text, types)
-    [plan] = compile_regions({"a": text}, target_for_device("cuda:sm_90"), timeout=60, plans=True).values()
-    assert isinstance(plan, LaunchPlan), plan
-    steps = [step for step in plan.steps["steps"] if step["op"] != "barrier"]
-    entries = re.split(r"(?=\.visible \.entry)", plan.code.decode())[1:]
-    return (
-        steps,
-        [next(entry for entry in entries if f"{step['entry']}(" in entry) for step in steps],
-        plan.steps["transients"],
-    )
+REGIONS: dict[str, str] = {}
+"""What the tests read the kernels of, each beside its test: one run of the compiler takes them all."""
 
 
-@pytest.fixture(autouse=True)
-def ptx_alone(monkeypatch: pytest.MonkeyPatch):
-    """The code is PTX, to be read; failures of one test are not remembered in the next."""
-    monkeypatch.setattr(assembler, "assembler", lambda: "")
-    monkeypatch.setattr(iree, "_failures", {})
+@pytest.fixture(scope="module")
+def compiled() -> dict[str, Outcome]:
+    """All of `REGIONS`, as PTX."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assembler, "assembler", lambda: "")
+        patch.setattr(iree, "_failures", {})
+        return compile_regions(REGIONS, target_for_device("cuda:sm_90"), timeout=60, plans=True, jobs=1)
 
 
-def test_the_gradient_of_a_norm_stores_nothing_between_kernels():
+@pytest.fixture
+def kernels(compiled: dict[str, Outcome]) -> Callable[[str], tuple[list[dict], list[str], list]]:
+    """Gives the launches of a region by its name, the PTX of each kernel, and the transients."""
+
+    def of(name: str) -> tuple[list[dict], list[str], list]:
+        plan = compiled[name]
+        assert isinstance(plan, LaunchPlan), plan
+        steps = [step for step in plan.steps["steps"] if step["op"] != "barrier"]
+        entries = re.split(r"(?=\.visible \.entry)", plan.code.decode())[1:]
+        code = [next(entry for entry in entries if f"{step['entry']}(" in entry) for step in steps if "entry" in step]
+        return steps, code, plan.steps["transients"]
+
+    return of
+
+
+REGIONS["gradient of a norm"] = written(GRADIENT_OF_A_NORM, TYPES)
+
+
+def test_the_gradient_of_a_norm_stores_nothing_between_kernels(kernels: Callable):
     """Would catch IREE's cuts where a term is used twice: two matrices stored, six passes over the memory more."""
-    steps, code, transients = kernels(GRADIENT_OF_A_NORM, TYPES)
+    steps, code, transients = kernels("gradient of a norm")
     assert [step["tiling"] for step in steps] == ["rows", "columns"]
     assert transients == []
     # 16 numbers a thread of x, the tangent and the weight, each read once.
@@ -98,27 +110,40 @@ def test_the_gradient_of_a_norm_stores_nothing_between_kernels():
     assert len(re.findall(r"st\.global\S*v4", code[1])) == 2
 
 
-def test_gradients_of_a_norm_are_rounded_by_the_kernel_that_sums_them():
-    """Would catch two sums of columns in one loop that lose their tiles because each is rounded behind it."""
+def rounded_gradients() -> str:
     text = GRADIENT_OF_A_NORM.replace("%dw: !MC, %db: !MC", "%dw: !MH, %db: !MH")
     for name in "lm":
         write, rounded = "torch.overwrite.tensor.contents", f"%r{name} = torch.prims.convert_element_type"
         text = text.replace(f"{write} %{name}", f"{rounded} %{name}, %half : !C, !torch.int -> !H\n{write} %r{name}")
     text = text.replace(": !C, !MC", ": !H, !MH")
     text = text.replace("%zero =", "%half = torch.constant.int 15\n    %zero =")
-    types = TYPES | {"!MH": "!torch.tensor<[4096],bf16>", "!H": "!torch.vtensor<[4096],bf16>"}
-    steps, code, _ = kernels(text, types)
+    return written(text, TYPES | {"!MH": "!torch.tensor<[4096],bf16>", "!H": "!torch.vtensor<[4096],bf16>"})
+
+
+REGIONS["rounded gradients"] = rounded_gradients()
+
+
+def test_gradients_of_a_norm_are_rounded_by_the_kernel_that_sums_them(kernels: Callable):
+    """Would catch two sums of columns in one loop that lose their tiles because each is rounded behind it."""
+    steps, code, _ = kernels("rounded gradients")
     assert [step["tiling"] for step in steps] == ["rows", "columns"]
     assert len(re.findall(r"st\.global\S*v2\.b32", code[1])) == 2
 
 
-def test_sums_that_nothing_joins_stay_apart():
-    """Would catch results in one kernel that no op needs together: IREE refuses it, and the region loses its tiles."""
+def sums_apart() -> str:
     text = re.sub(r"(?s)    %e = .*?(?=    torch\.overwrite)", "", GRADIENT_OF_A_NORM)
     text = text.replace("%dx: !MX, %dw: !MC, %db: !MC", "%dx: !MX, %dw: !MK, %db: !MK")
     text = text.replace("%j overwrites", "%g overwrites").replace("!C, !MC", "!K, !MK")
     text = text.replace("%l overwrites", "%b overwrites").replace("%m overwrites", "%d overwrites")
-    steps, _, _ = kernels(text, TYPES | {"!MK": "!torch.tensor<[8192,1],f32>"})
+    return written(text, TYPES | {"!MK": "!torch.tensor<[8192,1],f32>"})
+
+
+REGIONS["sums apart"] = sums_apart()
+
+
+def test_sums_that_nothing_joins_stay_apart(kernels: Callable):
+    """Would catch results in one kernel that no op needs together: IREE refuses it, and the region loses its tiles."""
+    steps, _, _ = kernels("sums apart")
     assert {step["tiling"] for step in steps} == {"rows"}
 
 
@@ -139,10 +164,20 @@ SUMS_OF_SUMS = f"""module {{
 }}"""
 
 
-def test_sums_of_sums_of_columns_have_tiles():
+REGIONS["sums of sums"] = written(
+    SUMS_OF_SUMS,
+    {
+        "!X": "!torch.vtensor<[64,128,32],f32>",
+        "!P": "!torch.vtensor<[64,32],f32>",
+        "!S": "!torch.vtensor<[32],f32>",
+        "!M": "!torch.tensor<[32],f32>",
+    },
+)
+
+
+def test_sums_of_sums_of_columns_have_tiles(kernels: Callable):
     """Would catch an op that is erased with the first sums and once more with the second: the region lost its tiles."""
-    types = {"!X": "!torch.vtensor<[64,128,32],f32>", "!P": "!torch.vtensor<[64,32],f32>"}
-    steps, _, _ = kernels(SUMS_OF_SUMS, types | {"!S": "!torch.vtensor<[32],f32>", "!M": "!torch.tensor<[32],f32>"})
+    steps, _, _ = kernels("sums of sums")
     assert [step["tiling"] for step in steps] == ["columns", "columns"]
 
 
@@ -190,9 +225,12 @@ FAMILY_TYPES = {
 }
 
 
-def test_updates_of_several_parameters_share_a_kernel():
+REGIONS["families"] = written(FAMILIES, FAMILY_TYPES)
+
+
+def test_updates_of_several_parameters_share_a_kernel(kernels: Callable):
     """Would catch a launch for each parameter and each count of steps, which the host takes longer for than the GPU."""
-    steps, code, transients = kernels(FAMILIES, FAMILY_TYPES)
+    steps, code, transients = kernels("families")
     assert sorted(step["tiling"] for step in steps) == ["IREE tiles nothing there", "pointwise", "rows"]
     assert transients == []
     [updates] = [each for each, step in zip(code, steps, strict=True) if step["tiling"] == "pointwise"]
@@ -215,11 +253,15 @@ JOINED = """module {
 }"""
 
 
-@pytest.mark.parametrize(("dtype", "item"), [("f32", 4), ("bf16", 2)])
-def test_what_is_joined_is_computed_where_it_belongs(dtype: str, item: int):
-    """Would catch parts that are stored and then copied element by element, and the whole once more in the end."""
+for dtype in ("f32", "bf16"):
     types = {"!X": f"!torch.vtensor<[512,2048],{dtype}>", "!Y": f"!torch.vtensor<[512,4096],{dtype}>"}
-    steps, code, transients = kernels(JOINED, types | {"!M": f"!torch.tensor<[512,4096],{dtype}>"})
+    REGIONS[f"joined {dtype}"] = written(JOINED, types | {"!M": f"!torch.tensor<[512,4096],{dtype}>"})
+
+
+@pytest.mark.parametrize(("dtype", "item"), [("f32", 4), ("bf16", 2)])
+def test_what_is_joined_is_computed_where_it_belongs(kernels: Callable, dtype: str, item: int):
+    """Would catch parts that are stored and then copied element by element, and the whole once more in the end."""
+    steps, code, transients = kernels(f"joined {dtype}")
     assert [(step["op"], step["tiling"]) for step in steps] == [("dispatch", "pointwise")] * 2
     assert [[each[0] for each in step["bindings"]] for step in steps] == [[0, 2], [1, 2]]
     assert steps[1]["bindings"][1] == [2, 0, 512 * 4096 * item]
@@ -248,15 +290,20 @@ SOFTMAX_SUMS = f"""module {{
 }}"""  # noqa: E501 - an op is a line
 
 
-def test_no_thread_holds_a_masked_row_that_two_loops_read():
-    """Would catch the vocabularies of BERT and GPT-2 under autocast: IREE compiled for minutes, or crashed."""
-    types = {
+REGIONS["softmax sums"] = written(
+    SOFTMAX_SUMS,
+    {
         "!X": "!torch.vtensor<[64,3001],bf16>",
         "!F": "!torch.vtensor<[64,3001],f32>",
         "!K": "!torch.vtensor<[64,1],f32>",
         "!M": "!torch.tensor<[64,1],f32>",
-    }
-    [step], [code], transients = kernels(SOFTMAX_SUMS, types)
+    },
+)
+
+
+def test_no_thread_holds_a_masked_row_that_two_loops_read(kernels: Callable):
+    """Would catch the vocabularies of BERT and GPT-2 under autocast: IREE compiled for minutes, or crashed."""
+    [step], [code], transients = kernels("softmax sums")
     assert (step["tiling"], step["workgroup_size"], transients) == ("rows", [256, 1, 1], [])
     # 12 numbers a thread, of which those behind the end of the row are not read.
     assert len(re.findall(r"ld\.global\S*b16", code)) == 12
@@ -288,9 +335,12 @@ COUNTED_TYPES = {
 }
 
 
-def test_whole_numbers_are_compared_and_counted_by_many_threads():
+REGIONS["counted"] = written(COUNTED, COUNTED_TYPES)
+
+
+def test_whole_numbers_are_compared_and_counted_by_many_threads(kernels: Callable):
     """Would catch one thread that goes over all targets of a cross entropy, since they are wide."""
-    [step], _, _ = kernels(COUNTED, COUNTED_TYPES)
+    [step], _, _ = kernels("counted")
     assert (step["tiling"], step["workgroup_size"]) == ("rows", [256, 1, 1])
 
 
@@ -333,21 +383,31 @@ LOSS_TYPES = {
 }
 
 
-def test_a_mean_loss_takes_one_kernel_behind_that_of_its_rows():
+REGIONS["mean loss"] = written(LOSS, LOSS_TYPES)
+
+
+def test_a_mean_loss_takes_one_kernel_behind_that_of_its_rows(kernels: Callable):
     """Would catch a launch for the count, for the sum and for their quotient, which take longer than they compute."""
-    steps, _, transients = kernels(LOSS, LOSS_TYPES)
+    steps, _, transients = kernels("mean loss")
     assert [step["tiling"] for step in steps] == ["rows", "rows"]
     assert steps[0]["workgroups"] == [1024, 1, 1]
     assert steps[1]["workgroups"] == [1, 1, 1]
     assert sum(transients) <= 3 * 4 * 1024
 
 
-def test_a_count_and_what_it_counts_are_no_kernel_of_one_thread():
-    """Would catch a mask stored by the kernel that counts it and goes on with the number: one thread did all."""
+def count_of_stored() -> str:
     text = COUNTED.replace("%m: !M)", "%b: !MB, %m: !M)").replace("%2 overwrites", "%3 overwrites")
     text = text.replace("    torch.overwrite", "    %3 = torch.aten.sqrt %2 : !S -> !S\n    torch.overwrite", 1)
     text = text.replace("    return", "    torch.overwrite.tensor.contents %0 overwrites %b : !B, !MB\n    return")
-    steps, _, _ = kernels(text, COUNTED_TYPES | {"!MB": "!torch.tensor<[4096],i1>"})
+    return written(text, COUNTED_TYPES | {"!MB": "!torch.tensor<[4096],i1>"})
+
+
+REGIONS["count of what is stored"] = count_of_stored()
+
+
+def test_a_count_and_what_it_counts_are_no_kernel_of_one_thread(kernels: Callable):
+    """Would catch a mask stored by the kernel that counts it and goes on with the number: one thread did all."""
+    steps, _, _ = kernels("count of what is stored")
     threads = {step["tiling"]: step["workgroup_size"][0] for step in steps}
     assert (threads["pointwise"], threads["rows"]) == (128, 256)
 
@@ -365,10 +425,20 @@ TRUTHS = """module {
 }"""
 
 
-def test_truth_values_are_stored_by_the_kernel_that_uses_them():
+REGIONS["truth values"] = written(
+    TRUTHS,
+    {
+        "!X": "!torch.vtensor<[4096],si64>",
+        "!B": "!torch.vtensor<[4096],i1>",
+        "!MX": "!torch.tensor<[4096],si64>",
+        "!MB": "!torch.tensor<[4096],i1>",
+    },
+)
+
+
+def test_truth_values_are_stored_by_the_kernel_that_uses_them(kernels: Callable):
     """Would catch a launch more, in which IREE computes for its result what the next kernel computes again."""
-    types = {"!X": "!torch.vtensor<[4096],si64>", "!B": "!torch.vtensor<[4096],i1>"}
-    steps, _, _ = kernels(TRUTHS, types | {"!MX": "!torch.tensor<[4096],si64>", "!MB": "!torch.tensor<[4096],i1>"})
+    steps, _, _ = kernels("truth values")
     assert [step["tiling"] for step in steps] == ["pointwise"]
 
 
@@ -395,16 +465,18 @@ STORED_TYPES = {
 }
 
 
-def test_columns_of_stored_terms_have_a_kernel_of_their_own():
+REGIONS["stored terms"] = written(STORED_TERMS, STORED_TYPES)
+
+
+def test_columns_of_stored_terms_have_a_kernel_of_their_own(kernels: Callable):
     """Would catch a thread that computes all terms of a column: BERT under autocast compiled for minutes."""
-    steps, code, transients = kernels(STORED_TERMS, STORED_TYPES)
+    steps, code, transients = kernels("stored terms")
     assert [step["tiling"] for step in steps] == ["pointwise", "columns"]
     assert transients == []
     assert all(len(each) < 40_000 for each in code)
 
 
-def test_sums_of_columns_of_stored_terms_in_two_stages():
-    """Would catch a sum that asks for one which is erased, what it adds up: all kernels lost their tiles."""
+def stored_terms_in_two_stages() -> str:
     text = STORED_TERMS.replace("%2, %first, %false, %none : !X,", "%parts, %first, %false, %none : !P,").replace(
         f"    %3 = {SUM}",
         f"""    %one = torch.constant.int 1
@@ -418,15 +490,16 @@ def test_sums_of_columns_of_stored_terms_in_two_stages():
         "!MC": "!torch.tensor<[128],f32>",
         "!C": "!torch.vtensor<[128],f32>",
     }
-    [plan] = compile_regions(
-        {"a": written(text, types)}, target_for_device("cuda:sm_90"), timeout=60, plans=True
-    ).values()
-    assert isinstance(plan, LaunchPlan), plan
-    assert [step["tiling"] for step in plan.steps["steps"] if step["op"] == "dispatch"] == [
-        "pointwise",
-        "columns",
-        "columns",
-    ]
+    return written(text, types)
+
+
+REGIONS["stored terms in two stages"] = stored_terms_in_two_stages()
+
+
+def test_sums_of_columns_of_stored_terms_in_two_stages(kernels: Callable):
+    """Would catch a sum that asks for one which is erased, what it adds up: all kernels lost their tiles."""
+    steps, _, _ = kernels("stored terms in two stages")
+    assert [step["tiling"] for step in steps if step["op"] == "dispatch"] == ["pointwise", "columns", "columns"]
 
 
 ROTARY = """module {
@@ -476,9 +549,12 @@ ROTARY_TYPES = {
 }
 
 
-def test_a_rotary_embedding_is_one_kernel():
+REGIONS["rotary"] = written(ROTARY, ROTARY_TYPES)
+
+
+def test_a_rotary_embedding_is_one_kernel(kernels: Callable):
     """Would catch halves that are stored, negated or turned, before they are chosen from."""
-    steps, code, transients = kernels(ROTARY, ROTARY_TYPES)
+    steps, code, transients = kernels("rotary")
     assert [step["tiling"] for step in steps] == ["pointwise"]
     assert transients == []
     # Four numbers a thread: of the embedded, of both halves that may take its place, of the cosine and of the sine.
@@ -486,22 +562,40 @@ def test_a_rotary_embedding_is_one_kernel():
     assert len(re.findall(r"st\.global\S*v4", code[0])) == 1
 
 
-def on_cpu(text: str) -> Executable:
-    """A region that a CPU runs, its text edited on the way as it would be for a GPU."""
+SMALL = {name: type_.replace("8192", "64").replace("4096", "256") for name, type_ in TYPES.items()}
+SMALL_JOINED = {
+    "!X": "!torch.vtensor<[8,16],f32>",
+    "!Y": "!torch.vtensor<[8,32],f32>",
+    "!M": "!torch.tensor<[8,32],f32>",
+}
+ON_CPU = {
+    "gradient_of_a_norm": written(GRADIENT_OF_A_NORM.replace("4096", "256"), SMALL),
+    "families": written(FAMILIES, FAMILY_TYPES),
+    "joined": written(JOINED, SMALL_JOINED),
+    "mean_loss": written(LOSS, LOSS_TYPES),
+    "stored_terms": written(STORED_TERMS, STORED_TYPES),
+}
+
+
+@pytest.fixture(scope="module")
+def on_cpu() -> dict[str, Executable]:
+    """Regions that a CPU runs, their text edited on the way as it would be for a GPU."""
     flags, runs, phase = CpuTarget().compile_flags(), CompilerRuns(), "global-optimization"
+    text = merge_region_texts([named_region_text(text, name) for name, text in ON_CPU.items()])
     tensors = runs.run((*flags, f"--compile-to={phase}"), text, 60)
     _, edited = iree_worker.worker.ask({"task": "wrap"}, tensors.output, 60)
-    assert edited.count(b"flow.dispatch.region") + edited.count(b":2 = linalg.generic") > 0
+    for name in ON_CPU:
+        function = edited.decode().partition(f"@{name}$async(")[2].partition("util.func")[0]
+        assert function.count("flow.dispatch.region") + function.count(":2 = linalg.generic") > 0, name
     made = runs.run((*flags, f"--compile-from={phase}"), edited.decode(), 60)
     assert made.failure is None, made.failure
-    return Executable(CompiledRegion(made.output, "main"), "local-sync", "main")
+    return {name: Executable(CompiledRegion(made.output, name), "local-sync", name) for name in ON_CPU}
 
 
-def test_the_gradient_of_a_norm_is_right_on_a_cpu():
+def test_the_gradient_of_a_norm_is_right_on_a_cpu(on_cpu: dict[str, Executable]):
     """Would catch a term that is computed of another row or column than the sum that takes it, found on a GPU only."""
     torch.manual_seed(0)
-    sizes = {name: type_.replace("8192", "64").replace("4096", "256") for name, type_ in TYPES.items()}
-    run = on_cpu(written(GRADIENT_OF_A_NORM.replace("4096", "256"), sizes))
+    run = on_cpu["gradient_of_a_norm"]
     x, tangent = torch.randn(64, 256, requires_grad=True), torch.randn(64, 256)
     weight, bias = torch.randn(256, requires_grad=True), torch.randn(256, requires_grad=True)
     expected = torch.autograd.grad(functional.layer_norm(x, (256,), weight, bias), [x, weight, bias], tangent)
@@ -512,10 +606,10 @@ def test_the_gradient_of_a_norm_is_right_on_a_cpu():
         torch.testing.assert_close(got, wanted, rtol=1e-4, atol=1e-4)
 
 
-def test_updates_that_share_a_kernel_are_right_on_a_cpu():
+def test_updates_that_share_a_kernel_are_right_on_a_cpu(on_cpu: dict[str, Executable]):
     """Would catch a parameter that is updated by another one's gradient."""
     torch.manual_seed(0)
-    run = on_cpu(written(FAMILIES, FAMILY_TYPES))
+    run = on_cpu["families"]
     g, m, p, h, n, q = (prepare(torch.randn(512, 1024)) for _ in range(6))
     s, t, c = prepare(torch.tensor(3.0)), prepare(torch.tensor(5.0)), prepare(torch.empty(512, 1))
     moments = m * 0.5 + g, n * 0.5 + h
@@ -525,18 +619,17 @@ def test_updates_that_share_a_kernel_are_right_on_a_cpu():
         torch.testing.assert_close(got, wanted)
 
 
-def test_what_is_joined_is_right_on_a_cpu():
+def test_what_is_joined_is_right_on_a_cpu(on_cpu: dict[str, Executable]):
     """Would catch a part that is written over another."""
-    types = {"!X": "!torch.vtensor<[8,16],f32>", "!Y": "!torch.vtensor<[8,32],f32>", "!M": "!torch.tensor<[8,32],f32>"}
     x, y, made = prepare(torch.randn(8, 16)), prepare(torch.randn(8, 16)), prepare(torch.empty(8, 32))
-    on_cpu(written(JOINED, types))(x, y, made)
+    on_cpu["joined"](x, y, made)
     assert torch.equal(made, torch.cat([x * 2, y + 1], 1))
 
 
-def test_a_mean_loss_is_right_on_a_cpu():
+def test_a_mean_loss_is_right_on_a_cpu(on_cpu: dict[str, Executable]):
     """Would catch a count taken for the sum of the losses, and rows that are counted though they are masked."""
     torch.manual_seed(0)
-    run = on_cpu(written(LOSS, LOSS_TYPES))
+    run = on_cpu["mean_loss"]
     x, chosen, counts = prepare(torch.randn(1024, 2048)), prepare(torch.randn(1024, 1)), torch.rand(1024) > 0.25
     loss, number = prepare(torch.empty(())), prepare(torch.empty(()))
     run(x, chosen, prepare(counts), loss, number)
@@ -545,10 +638,10 @@ def test_a_mean_loss_is_right_on_a_cpu():
     assert number == counts.sum()
 
 
-def test_columns_of_stored_terms_are_right_on_a_cpu():
+def test_columns_of_stored_terms_are_right_on_a_cpu(on_cpu: dict[str, Executable]):
     """Would catch sums of terms that are not computed yet."""
     torch.manual_seed(0)
-    run = on_cpu(written(STORED_TERMS, STORED_TYPES))
+    run = on_cpu["stored_terms"]
     x, y, terms, sums = (prepare(torch.randn(each)) for each in ((512, 1536), (512, 1536), (512, 1536), (1536,)))
     run(x, y, terms, sums)
     torch.testing.assert_close(terms, x.erf() * y.exp())
