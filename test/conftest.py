@@ -148,7 +148,9 @@ def remembered_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
     from dovetail.backends.compiling.compiler_runs import CompilerRuns
 
-    monkeypatch.setattr(CompilerRuns, "run", remembering(CompilerRuns.run, REPOSITORY / "build" / "cache" / "runs"))
+    folder = REPOSITORY / "build" / "cache" / "runs"
+    for name in ("run", "run_passes"):
+        monkeypatch.setattr(CompilerRuns, name, remembering(getattr(CompilerRuns, name), folder))
 
 
 @functools.cache

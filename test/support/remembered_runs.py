@@ -14,11 +14,14 @@ from dovetail.backends.host_cpu import host_cpu
 def remembering(
     run: Callable[[CompilerRuns, Sequence[str], str, float], Run], folder: Path
 ) -> Callable[[CompilerRuns, Sequence[str], str, float], Run]:
-    """`CompilerRuns.run`, but for what it gave for the same text, flags, compiler and processor, kept in `folder`."""
+    """`CompilerRuns.run`, but for what it gave for the same text, flags, compiler and processor, kept in `folder`.
+
+    `CompilerRuns.run_passes`, too, whose passes are in the place of flags.
+    """
     machine, kept = (version(COMPILER_PACKAGE), host_cpu()), RegionCache(folder)
 
     def remembered(runs: CompilerRuns, flags: Sequence[str], source: str, timeout: float) -> Run:
-        key = hashlib.sha256("\0".join((*machine, *flags, source)).encode()).hexdigest()
+        key = hashlib.sha256("\0".join((*machine, run.__name__, *flags, source)).encode()).hexdigest()
         output = kept.read(key)
         if output is not None:
             return Run(output, "")

@@ -22,11 +22,21 @@ ASKED = {"task": "plans", "names": ["main"]}
 ANSWER = ({"plans": {"main": {"unreadable": "there is no such function"}}, "codes": {}}, b"")
 
 
-@pytest.fixture
-def worker() -> Iterator[IreeWorker]:
+@pytest.fixture(scope="module")
+def shared() -> Iterator[IreeWorker]:
+    """Its source, which takes longer to start than a test, outlives the tests that don't end it."""
     made = IreeWorker()
     yield made
     made.end()
+
+
+@pytest.fixture
+def worker(shared: IreeWorker) -> Iterator[IreeWorker]:
+    """Has no process that answers yet."""
+    yield shared
+    for each in shared._idle:
+        each.end()
+    shared._idle.clear()
 
 
 def pid(worker: IreeWorker) -> int:
@@ -189,6 +199,7 @@ def test_a_source_that_ends_at_once_is_told(worker: IreeWorker, tmp_path: Path, 
     """Would catch sources that are started for ever, and one that is asked although it never ran."""
     script = tmp_path / "main.py"
     script.write_text(f"open({str(tmp_path / 'starts')!r}, 'a').write('x')\nraise SystemExit('no memory')")
+    worker.end()
     with monkeypatch.context() as patched:
         patched.setattr(iree_worker, "SCRIPT", script)
         for starts in ("x", "xx"):

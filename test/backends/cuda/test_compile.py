@@ -54,6 +54,8 @@ EXP = f"""module {{
 }}
 """
 
+# Several tests take what is compiled of the same texts.
+pytestmark = pytest.mark.usefixtures("remembered_runs")
 needs_assembler = pytest.mark.skipif(not assembler.assembler(), reason="needs NVIDIA's ptxas: on PATH, or with triton")
 
 
@@ -95,7 +97,7 @@ def test_ptx_is_for_the_architecture(architecture: str, use_assembler):
 def test_a_plan_of_several_launches(use_assembler):
     """Would catch launches without their threads, or under a name that the code does not have."""
     use_assembler("")
-    [plan] = compiled(SOFTMAX)
+    plan, _ = compiled(SOFTMAX, EXP)
     assert isinstance(plan, LaunchPlan), plan
     launches = [step for step in plan.steps["steps"] if step["op"] == "dispatch"]
     assert len(launches) >= 2
