@@ -110,6 +110,7 @@ def test_the_cache_saves_the_second_compilation(monkeypatch, tmp_path):
     assert calls() == 2
 
 
+@pytest.mark.usefixtures("remembered_runs")
 def test_a_plan_that_could_not_be_read_is_read_the_next_time(monkeypatch, tmp_path):
     """Would catch a region that has no plan for ever, since the machine was busy when it was compiled."""
 

@@ -56,7 +56,7 @@ def run(text: str, plan: LaunchPlan, *tensors: torch.Tensor) -> None:
 
 
 @pytest.fixture
-def functions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:
+def functions(remembered_runs: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:
     """How many functions each run of the compiler begins with."""
     counts: list[int] = []
     run = CompilerRuns.run

@@ -1,6 +1,7 @@
 """Products, and what ends in one, are rounded before something is added to them."""
 
 from collections.abc import Callable
+from itertools import product
 
 import pytest
 import torch
@@ -50,23 +51,24 @@ ENDS_IN_PRODUCT: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 
 @pytest.mark.parametrize(
-    "dtype",
+    "dtypes",
     [
-        torch.float32,
-        *(pytest.param(each, marks=pytest.mark.slow) for each in (torch.float64, torch.float16)),
-        torch.bfloat16,
+        (torch.float32, torch.bfloat16),
+        pytest.param((torch.float64, torch.float16), marks=pytest.mark.slow),
     ],
     ids=str,
 )
-def test_the_difference_of_what_is_equal(dtype: torch.dtype):
+def test_the_difference_of_what_is_equal(dtypes: tuple[torch.dtype, ...]):
     """One of the two was subtracted from unrounded: what is left was not 0, half of the roots were NaN."""
 
-    def differences(x: torch.Tensor, y: torch.Tensor) -> list[torch.Tensor]:
-        return [(each(x) - each(y)).sqrt() for each in ENDS_IN_PRODUCT.values()]
+    def differences(*tensors: torch.Tensor) -> list[torch.Tensor]:
+        pairs = zip(tensors[::2], tensors[1::2], strict=True)
+        return [(each(x) - each(y)).sqrt() for x, y in pairs for each in ENDS_IN_PRODUCT.values()]
 
-    x = torch.linspace(-3, 5, 4096, dtype=dtype).reshape(64, 64)
-    found = torch.compile(differences, backend="dovetail")(x, x.clone())
-    wrong = [name for name, each in zip(ENDS_IN_PRODUCT, found, strict=True) if each.any()]
+    given = [torch.linspace(-3, 5, 4096, dtype=dtype).reshape(64, 64) for dtype in dtypes for _ in range(2)]
+    found = torch.compile(differences, backend="dovetail")(*given)
+    cases = product(dtypes, ENDS_IN_PRODUCT)
+    wrong = [case for case, each in zip(cases, found, strict=True) if each.any()]
     assert not wrong
 
 
@@ -81,16 +83,20 @@ def test_signs_of_zeros():
     torch.testing.assert_close(torch.compile(sums, backend="dovetail")(x, y), sums(x, y), rtol=0, atol=0)
 
 
-@pytest.mark.parametrize(("dtype", "pairs"), [(torch.float32, 1), (torch.float64, 8)], ids=str)
-def test_the_sum_of_products_that_cancel(dtype: torch.dtype, pairs: int):
+def test_the_sum_of_products_that_cancel():
     """One of each two products was added to unrounded: the sums were not 0, half of their roots were NaN."""
 
-    def sums(x: torch.Tensor, y: torch.Tensor) -> list[torch.Tensor]:
-        products = (x * y, (x * y).reshape(8, 2 * pairs, 3, 11))
-        return [total.sqrt() for each in products for total in (each.sum(1), each.mean(1, keepdim=True))]
+    def sums(*tensors: torch.Tensor) -> list[torch.Tensor]:
+        roots = []
+        for x, y in zip(tensors[::2], tensors[1::2], strict=True):
+            products = (x * y, (x * y).reshape(8, x.shape[1], 3, 11))
+            roots += [total.sqrt() for each in products for total in (each.sum(1), each.mean(1, keepdim=True))]
+        return roots
 
-    half = torch.linspace(-3, 5, 8 * pairs * 33, dtype=dtype).reshape(8, pairs, 1, 33)
-    x = torch.cat([half, -half], 2).reshape(8, 2 * pairs, 33)
-    y = torch.cat([half.cos(), half.cos()], 2).reshape(8, 2 * pairs, 33)
-    for root in torch.compile(sums, backend="dovetail")(x, y):
+    given = []
+    for dtype, pairs in ((torch.float32, 1), (torch.float64, 8)):
+        half = torch.linspace(-3, 5, 8 * pairs * 33, dtype=dtype).reshape(8, pairs, 1, 33)
+        factors = torch.cat([half, -half], 2), torch.cat([half.cos(), half.cos()], 2)
+        given += [each.reshape(8, 2 * pairs, 33) for each in factors]
+    for root in torch.compile(sums, backend="dovetail")(*given):
         torch.testing.assert_close(root, torch.zeros_like(root), rtol=0, atol=0)

@@ -1,5 +1,7 @@
 """Transposed operands and results of regions, of large tensors, against eager."""
 
+from itertools import product
+
 import pytest
 import torch
 
@@ -13,7 +15,6 @@ SHAPES = {
     "all reversed": ((33, 40, 51), (2, 1, 0)),
 }
 SOME = ("primes", "all reversed")
-TYPES = {torch.float32: tuple(SHAPES), **dict.fromkeys((torch.bfloat16, torch.uint8, torch.bool), SOME)}
 
 
 def numbers(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
@@ -21,16 +22,21 @@ def numbers(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "names"),
-    [pytest.param(*each, marks=[] if each[0] is torch.float32 else [pytest.mark.slow]) for each in TYPES.items()],
+    ("dtypes", "names"),
+    [
+        ((torch.float32,), tuple(SHAPES)),
+        pytest.param((torch.bfloat16, torch.uint8, torch.bool), SOME, marks=pytest.mark.slow),
+    ],
     ids=str,
 )
-def test_what_is_transposed_is_eagers(dtype: torch.dtype, names: tuple[str, ...]):
+def test_what_is_transposed_is_eagers(dtypes: tuple[torch.dtype, ...], names: tuple[str, ...]):
     """Catches blocks at the edges, of other types, and of other dimensions, that are left out or read twice."""
     torch.manual_seed(0)
-    orders = [SHAPES[name][1] for name in names]
-    pairs = [(numbers(SHAPES[name][0], dtype), order) for name, order in zip(names, orders, strict=True)]
-    others = [numbers(tuple(x.permute(order).shape), dtype) for x, order in pairs]
+    orders, tensors = [], []
+    for dtype, name in product(dtypes, names):
+        shape, order = SHAPES[name]
+        orders.append(order)
+        tensors += [numbers(shape, dtype), numbers(tuple(shape[each] for each in order), dtype)]
 
     def run(*tensors: torch.Tensor) -> list[torch.Tensor]:
         results = []
@@ -39,7 +45,6 @@ def test_what_is_transposed_is_eagers(dtype: torch.dtype, names: tuple[str, ...]
             results += [turned.eq(y), torch.maximum(turned, y), torch.maximum(y, turned), turned.amax(-1)]
         return results
 
-    tensors = [each for (x, _), y in zip(pairs, others, strict=True) for each in (x, y)]
     for result, eager in zip(torch.compile(run, backend="dovetail")(*tensors), run(*tensors), strict=True):
         assert torch.equal(result, eager)
         assert result.stride() == eager.stride()
@@ -47,13 +52,14 @@ def test_what_is_transposed_is_eagers(dtype: torch.dtype, names: tuple[str, ...]
 
 def test_an_argument_that_lies_transposed():
     """Catches strides of an argument that are taken for rows, and results that are written across them."""
-    x, y = torch.randn(300, 400), torch.randn(400, 300)
+    x, y, u, v, a, b = (torch.randn(shape) for _ in range(3) for shape in ((300, 400), (400, 300)))
+    tensors = (x, y, v.t(), u.t(), a, a.t(), b.t(), b)
 
-    def run(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        return x.t() * y, torch.exp(x) - y.t(), (x + 1).sum(0)
+    def run(*tensors: torch.Tensor) -> list[torch.Tensor]:
+        pairs = zip(tensors[::2], tensors[1::2], strict=True)
+        return [each for x, y in pairs for each in (x.t() * y, torch.exp(x) - y.t(), (x + 1).sum(0))]
 
     compiled = torch.compile(run, backend="dovetail", options={"strict": True})
-    for a, b in ((x, y), (y.t(), x.t()), (x, x.t()), (y.t(), y)):
-        for result, eager in zip(compiled(a, b), run(a, b), strict=True):
-            torch.testing.assert_close(result, eager)
-            assert result.stride() == eager.stride()
+    for result, eager in zip(compiled(*tensors), run(*tensors), strict=True):
+        torch.testing.assert_close(result, eager)
+        assert result.stride() == eager.stride()

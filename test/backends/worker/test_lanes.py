@@ -79,10 +79,15 @@ def rows(x: torch.Tensor, y: torch.Tensor, weight: torch.Tensor) -> list[torch.T
     ]
 
 
+def rows_of_all(*tensors: torch.Tensor) -> list[torch.Tensor]:
+    """`rows` of each three tensors."""
+    return [each for start in range(0, len(tensors), 3) for each in rows(*tensors[start : start + 3])]
+
+
 def check(compiled: Callable[..., list[torch.Tensor]], tensors: Sequence[torch.Tensor], which: str) -> None:
     """Results are at most three times as far from double precision as eager's."""
-    exact = rows(*(each.double() for each in tensors))
-    for index, (result, eager, right) in enumerate(zip(compiled(*tensors), rows(*tensors), exact, strict=True)):
+    exact = rows_of_all(*(each.double() for each in tensors))
+    for index, (result, eager, right) in enumerate(zip(compiled(*tensors), rows_of_all(*tensors), exact, strict=True)):
         assert result.dtype == eager.dtype
         error, allowed = (abs(each.double() - right).max() for each in (result, eager))
         assert error <= 3 * allowed + torch.finfo(eager.dtype).eps * abs(right).max(), f"result {index} of {which}"
@@ -110,17 +115,17 @@ def test_every_number_is_taken_once(cpu: str, monkeypatch: pytest.MonkeyPatch):
             assert torch.equal(result.isinf(), eager.isinf())
 
 
-@pytest.mark.parametrize("length", [130, 1000])
-def test_rows_that_vectors_do_not_fill(length: int, monkeypatch: pytest.MonkeyPatch):
+def test_rows_that_vectors_do_not_fill(monkeypatch: pytest.MonkeyPatch):
     """Catches such rows of known length that go one by one, of as many rows as known and of others, taken wrongly."""
     monkeypatch.setattr(BatchCompiler, "_compile_plainer", lambda *asked: pytest.fail(asked[-1].failure))
     torch._dynamo.reset()
     torch.manual_seed(0)
-    compiled = torch.compile(rows, backend="dovetail", options={"strict": True})
+    compiled = torch.compile(rows_of_all, backend="dovetail", options={"strict": True})
     dovetail.stats(reset=True)
-    for count in ((1 << 19) // length + 1, 5, 64):
-        tensors = [torch.randn(count, length) for _ in range(2)] + [torch.randn(length)]
-        check(compiled, tensors, f"{count} rows")
+    for counts in (((1 << 19) // 130 + 1, (1 << 19) // 1000 + 1), (5, 6), (64, 65)):
+        shapes = [(count, length) for count, length in zip(counts, (130, 1000), strict=True)]
+        tensors = [torch.randn(each) for shape in shapes for each in (shape, shape, shape[1:])]
+        check(compiled, tensors, f"{counts} rows")
     assert dovetail.stats().graphs == 2
 
 
@@ -148,11 +153,13 @@ def test_rows_lie_in_other_ways(threads: int, dtype: torch.dtype, pairs: Sequenc
     try:
         torch._dynamo.reset()
         torch.manual_seed(0)
-        compiled = torch.compile(rows, backend="dovetail", dynamic=True)
+        compiled = torch.compile(rows_of_all, backend="dovetail", dynamic=True)
         for count, length in ((33, 131), (300, 400)):
-            for names in pairs:
-                x, y = (LAID_OUT[name](count, length, dtype) for name in names)
-                check(compiled, (x, y, torch.randn(2 * length, dtype=dtype)[::2]), f"{' and '.join(names)} rows")
+            tensors = []
+            for more, names in enumerate(pairs):
+                tensors += [LAID_OUT[name](count + more, length + more, dtype) for name in names]
+                tensors.append(torch.randn(2 * (length + more), dtype=dtype)[::2])
+            check(compiled, tensors, f"{pairs} rows")
     finally:
         torch.set_num_threads(before)
 
