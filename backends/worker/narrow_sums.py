@@ -57,11 +57,12 @@ def _adds_columns(nest: Loops) -> bool:
 
 
 def _is_narrowed(total: ir.Value) -> bool:
-    """Whether all that reads sums of float64 takes them as float32."""
+    """Whether all that reads sums of float64 takes them as float32: loops, since what stores them does not."""
+    readers = [(use.owner.operation, use.operand_number) for use in total.uses]
+    if not all("iterator_types" in op.attributes for op, _ in readers):
+        return False
     reads = [
-        each.owner.operation
-        for use in total.uses
-        for each in use.owner.operation.regions[0].blocks[0].arguments[use.operand_number].uses
+        each.owner.operation for op, operand in readers for each in op.regions[0].blocks[0].arguments[operand].uses
     ]
     return bool(reads) and all(each.name == "arith.truncf" for each in reads)
 

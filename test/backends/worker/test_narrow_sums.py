@@ -1,8 +1,10 @@
 """Sums of columns of open length: kernels that add up eight terms before they widen one; each term is added up once."""
 
+import pytest
 import torch
 
 import dovetail
+from dovetail.backends.compiling.batches import BatchCompiler
 from dovetail.backends.worker.blocks import cut_into_blocks
 
 KERNEL = """
@@ -50,6 +52,13 @@ def test_terms_are_added_up_before_they_are_widened():
     assert "tensor.extract_slice" not in cut_into_blocks(halves.encode()).decode()
 
 
+def test_sums_that_nothing_narrows_are_stored_as_they_are():
+    """Catches a kernel whose sums are stored as float64: the edit failed, and all of its region lost its blocks."""
+    text = source("j, i", "0.0").replace("return %2 : tensor<?xf32>", "return %1 : tensor<?xf64>")
+    text = text.replace("-> tensor<?xf32> {\n    %start", "-> tensor<?xf64> {\n    %start")
+    assert b"tensor.extract_slice" not in cut_into_blocks(text.encode())
+
+
 def sums(x: torch.Tensor, y: torch.Tensor, r: torch.Tensor) -> list[torch.Tensor]:
     """Of rows, of columns, of all, of products; whose terms are infinite, too."""
     of_rows = [x.sum(1), x.mean(-1, True) + 1, (x * r).sum(1)]
@@ -87,9 +96,10 @@ def test_every_term_is_added_up_once():
     assert dovetail.stats().graphs == 1
 
 
-def test_sums_of_float64_are_added_up_in_float64():
+def test_sums_of_float64_are_added_up_in_float64(monkeypatch: pytest.MonkeyPatch):
     """Catches eight terms of float32 added up where the caller asked for float64, or wants the variance of numbers
     whose sum is too large for float32."""
+    monkeypatch.setattr(BatchCompiler, "_compile_plainer", lambda *asked: pytest.fail(asked[-1].failure))
     torch.manual_seed(0)
 
     def wide(x: torch.Tensor) -> list[torch.Tensor]:
