@@ -25,28 +25,25 @@ SUM_OF_DIFFERENCES = """module {
 """
 
 
-def compiled(text: str) -> Outcome:
-    return compile_regions({"a": text}, target_for_device("cuda:sm_90"), timeout=60, plans=True)["a"]
-
-
-def tiling(text: str) -> str:
-    """Of the region's one launch."""
-    plan = compiled(text)
-    assert isinstance(plan, LaunchPlan), plan
-    [launch] = [step for step in plan.steps["steps"] if step["op"] == "dispatch"]
-    return launch["tiling"]
+def compiled(**texts: str) -> dict[str, Outcome]:
+    return compile_regions(texts, target_for_device("cuda:sm_90"), timeout=60, plans=True, jobs=1)
 
 
 def test_a_reduction_that_would_lose_parts_is_refused(monkeypatch: pytest.MonkeyPatch):
     """Would catch IREE's own tiles of 4 lanes for 5 subgroups: the sum was a fifth of what it should be, silently."""
     monkeypatch.setattr(iree, "_failures", {})
-    found = compiled(SUM_OF_DIFFERENCES)
+    found = compiled(a=SUM_OF_DIFFERENCES)["a"]
     assert isinstance(found, CompileFailure)
     assert found.reason.endswith("a reduction would lose parts: 4 lanes read what 5 subgroups reduced")
-    assert tiling(SUM_OF_DIFFERENCES.replace("20]", "4]")) == "IREE's tiles: columns of these sizes have no form"
 
 
-def test_tiles_that_name_no_lanes_are_no_reason_to_refuse():
-    """Would catch tiles of another pipeline, of one thread, taken for a failure: the region would be ATen's."""
+def test_other_tiles_of_irees_are_no_reason_to_refuse():
+    """Would catch as many lanes as subgroups, or tiles of another pipeline, of one thread, taken for a failure."""
+    columns = SUM_OF_DIFFERENCES.replace("20]", "4]")
     row = SUM_OF_DIFFERENCES.replace("24,20]", "35]").replace("24,1]", "1]").replace("f32", "f64")
-    assert tiling(row) == "IREE's tiles: rows of these sizes have no form"
+    tilings = {}
+    for name, plan in compiled(columns=columns, rows=row).items():
+        assert isinstance(plan, LaunchPlan), plan
+        [launch] = [step for step in plan.steps["steps"] if step["op"] == "dispatch"]
+        tilings[name] = launch["tiling"]
+    assert tilings == {name: f"IREE's tiles: {name} of these sizes have no form" for name in ("columns", "rows")}

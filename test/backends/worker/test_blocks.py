@@ -97,6 +97,7 @@ module {
 """
 
 
+@pytest.mark.usefixtures("remembered_runs")
 def test_what_has_no_blocks_in_the_end_is_copied_before(monkeypatch: pytest.MonkeyPatch):
     """Catches a region lost since the worker failed, and one that reads single elements where no phase is edited."""
     asked = iree_worker.worker.ask
