@@ -688,9 +688,12 @@ BESIDE_TYPES = {
 }
 
 
-def test_results_are_written_once_and_small_sums_share_a_kernel():
+REGIONS["beside"] = written(BESIDE, BESIDE_TYPES)
+
+
+def test_results_are_written_once_and_small_sums_share_a_kernel(kernels: Callable):
     """Would catch a copy of a result that a kernel reads, a launch for each small sum, and one that widens it again."""
-    steps, code, transients = kernels(BESIDE, BESIDE_TYPES)
+    steps, code, transients = kernels("beside")
     assert [step["op"] for step in steps] == ["dispatch"] * 4
     assert transients == [64 * 64 * 4]
     [sums] = [each for each, step in zip(code, steps, strict=True) if "768x16" in step["entry"]]
