@@ -79,7 +79,7 @@ def lowered(source: str, target: Target, timeout: float, runs: CompilerRuns) -> 
             return run, {}
         text, since = run.output.decode(errors="replace"), (f"--compile-from={phase}",)
         checks = ("check terms",) if phase == "flow" and may_have_constant_terms(text) else ()
-        edit = edits[phase] if phase != "flow" or may_read_results(text) else ""
+        edit = edits[phase] if edits[phase] != "read results" or may_read_results(text) else ""
         for task in filter(None, (*checks, edit)):
             asked = {"task": task, "plain": target.plain_kernels}
             try:
