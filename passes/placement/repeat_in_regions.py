@@ -181,11 +181,13 @@ class _Repeater(Graph[OpNode]):
     def _widens(self, index: int) -> bool:
         """Whether an op converts what is no argument to more bytes."""
         op = self.graph.ops[index]
+        if not converts(op):
+            return False
         made = self.graph.made_by.get(op.operands[0])
         while made is not None and self.graph.placement[made] == "view":
             made = self.graph.made_by.get(self.graph.operands[made][0])
         is_argument = made is None or self.graph.placement[made] == "read"
-        return converts(op) and not is_argument and expected_bytes(op.results) > expected_bytes([op.operands[0]])
+        return not is_argument and expected_bytes(op.results) > expected_bytes([op.operands[0]])
 
 
 def _use(op: ir.Operation, made: Mapping[ir.Value, ir.Value]) -> None:

@@ -3,19 +3,22 @@
 // RUN: sed 's/cuda:sm_90/cpu/' %s | dovetail-opt - --pass-pipeline='place-ops,repeat-in-regions,outline-regions' | FileCheck %s --check-prefix=CPU
 //
 // Catches a forward that stores a product of half precision once more, in float32, for a later region. The square of that is
-// passed on, and what is converted of an argument, whose memory an update may want by then.
+// passed on, and what is converted of an argument, whose memory an update may want by then. And a literal of several regions,
+// which has no operand to convert: the pass failed.
 
 !h = !torch.vtensor<[512,256],bf16>
 !w = !torch.vtensor<[256,256],bf16>
 !v = !torch.vtensor<[512,256],f32>
+!l = !torch.vtensor<[2,1],f32>
+!rl = !dovetail.ref<!l, strided<[1, 1]>>
 !rh = !dovetail.ref<!h, strided<[256, 1]>>
 !rw = !dovetail.ref<!w, strided<[256, 1]>>
 !r = !dovetail.ref<!v, strided<[256, 1]>>
 
 module attributes {dovetail.level = "split", dovetail.target = "cuda:sm_90"} {
-  func.func @call(%x: !rh, %w: !rw) -> !r attributes {dovetail.role = "call"} {
-    %0 = call @forward(%x, %w) : (!rh, !rw) -> !r
-    return %0 : !r
+  func.func @call(%x: !rh, %w: !rw) -> (!r, !rl) attributes {dovetail.role = "call"} {
+    %0:2 = call @forward(%x, %w) : (!rh, !rw) -> (!r, !rl)
+    return %0#0, %0#1 : !r, !rl
   }
   // CHECK-LABEL: func.func @forward(
   // CHECK: %[[M:.*]] = torch.operator "torch.aten.mm"
@@ -24,7 +27,7 @@ module attributes {dovetail.level = "split", dovetail.target = "cuda:sm_90"} {
   // CHECK-LABEL: func.func private @forward_region_2(
   // CHECK-COUNT-2: torch.aten._to_copy
   // CPU: call @forward_region_1({{.*}}) -> (!torch.vtensor<[512,256],f32>, !torch.vtensor<[512,256],f32>, !torch.vtensor<[512,256],f32>, !torch.vtensor<[512,256],bf16>)
-  func.func @forward(%x: !rh, %w: !rw) -> !r attributes {dovetail.role = "forward"} {
+  func.func @forward(%x: !rh, %w: !rw) -> (!r, !rl) attributes {dovetail.role = "forward"} {
     %int6 = torch.constant.int 6
     %int15 = torch.constant.int 15
     %false = torch.constant.bool false
@@ -47,7 +50,10 @@ module attributes {dovetail.level = "split", dovetail.target = "cuda:sm_90"} {
     %10 = torch.aten.add.Tensor %9, %3, %one : !v, !v, !torch.int -> !v
     %11 = torch.aten.add.Tensor %10, %4, %one : !v, !v, !torch.int -> !v
     %12 = torch.aten.add.Tensor %11, %5, %one : !v, !v, !torch.int -> !v
+    %literal = torch.vtensor.literal(dense<[[0.5], [2.0]]> : tensor<2x1xf32>) : !l
+    %14 = torch.aten.mul.Tensor %literal, %literal : !l, !l -> !l
+    %15 = "dovetail.own"(%14) {requires_grad = false} : (!l) -> !rl
     %13 = "dovetail.own"(%12) {requires_grad = false} : (!v) -> !r
-    return %13 : !r
+    return %13, %15 : !r, !rl
   }
 }
