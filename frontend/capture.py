@@ -41,6 +41,7 @@ from dovetail.frontend.dynamo.idle_dropout import replace_idle_dropout
 from dovetail.frontend.dynamo.inline_subgraphs import inline_subgraphs
 from dovetail.frontend.dynamo.number_results import numbers_in_tensors
 from dovetail.frontend.dynamo.open_sizes import check_floats, known, note_items, restore_sources, seen_by_dynamo
+from dovetail.frontend.dynamo.taken_numbers import taken_numbers
 from dovetail.frontend.dynamo.truth_powers import replace_truth_powers
 from dovetail.frontend.observe.alias_groups import AliasGroup, alias_groups, may_share_elements, neighbours
 from dovetail.frontend.observe.backward_facts import check_saved
@@ -80,6 +81,7 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence, env: ShapeEnv | 
             fix_sizes(gm)
         if env is not None:
             check_floats(gm)
+            taken_numbers(gm, env)
             note_items(gm, example_inputs)
             restore_sources(gm, example_inputs)
         gm, numbers = numbers_in_tensors(gm)

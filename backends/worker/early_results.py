@@ -4,6 +4,8 @@ IREE writes what only becomes a result to the memory that is given for it. What 
 memory of its own, and copies that in the end. Here that kernel reads the result.
 """
 
+from collections import Counter
+
 from iree.compiler import ir
 
 from dovetail.backends.worker.walk import producer
@@ -13,15 +15,17 @@ _IMPORT, _RESULT = "hal.tensor.import", "hal.tensor.alias"
 
 
 def read_results(text: bytes) -> bytes:
-    """`text` with such kernels; what is written in memory that the function reads as well stays as it is."""
+    """`text` with such kernels; what is written in memory that the function reads or writes as well stays as it is."""
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse(text)
         for function in module.body.operations:
             if function.operation.name == "util.func" and len(function.regions[0].blocks):
                 ops = [view.operation for view in function.regions[0].blocks[0].operations]
                 read = {op.operands[0] for op in ops if op.name == _IMPORT}
-                for op in ops:
-                    if op.name == _RESULT and len(op.operands) == 3 and op.operands[1] not in read:
+                results = [op for op in ops if op.name == _RESULT and len(op.operands) == 3]
+                written = Counter(op.operands[1] for op in results)
+                for op in results:
+                    if op.operands[1] not in read and written[op.operands[1]] == 1:
                         _read(op)
         return str(module).encode()
 

@@ -81,7 +81,8 @@ def fix_sizes(gm: torch.fx.GraphModule) -> None:
 def _fix_item(gm: torch.fx.GraphModule, node: torch.fx.Node, value: torch.Tensor) -> None:
     """Puts the number of now in place of one that Dynamo passes in a tensor, a Python float of the user's."""
     item = value.item_memo if isinstance(value, FakeTensor) else None
-    if not isinstance(item, torch.SymFloat) or free_unbacked_symbols(item):
+    # Also one that PyTorch takes for known by now, since a check says so.
+    if not isinstance(item, torch.SymFloat) or free_unbacked_symbols(item.node._expr):
         return
     for user in [user for user in node.users if user.op == "call_method" and user.target == "item"]:
         user.replace_all_uses_with(fixed(item))

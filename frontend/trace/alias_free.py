@@ -14,12 +14,12 @@ from torch.fx.traceback import preserve_node_meta
 from dovetail.frontend.dynamo.checkpoint_regions import CheckpointedRegion, region_of
 from dovetail.frontend.dynamo.open_sizes import is_open, rebind
 from dovetail.frontend.dynamo.source_lines import deciding_at
+from dovetail.frontend.dynamo.taken_numbers import check_taken, taken_numbers
 from dovetail.frontend.observe.observations import Observations
 from dovetail.frontend.observe.run_facts import EagerRun, LeavingTensor, OwnedTensor
 from dovetail.frontend.observe.wrapped_arguments import PlainArguments, checked_gradients, rebuilt
 from dovetail.frontend.trace.copies_at_views import CopiesAtViews, at_origin, independent, last_views
 from dovetail.frontend.trace.shared_memory import SharedMemory
-from dovetail.frontend.trace.taken_numbers import check_taken, taken_numbers
 from dovetail.frontend.trace.traced_memory import differing_node
 
 

@@ -4,10 +4,11 @@ from torch_mlir import ir
 
 from dovetail.dialects.reading import made_by
 from dovetail.dialects.statements.devices import home
+from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.types import with_dtype, with_shape
 from dovetail.passes.base import Pass
-from dovetail.passes.placement.joins import selects_parts
+from dovetail.passes.placement.joins import goes_on, selects_parts
 from dovetail.passes.rewriting.constants import constant, counting, integer, integer_list
 from dovetail.passes.rewriting.rules import apply_rules, create, shape
 from dovetail.passes.rewriting.sums import with_sizes
@@ -25,8 +26,12 @@ class SelectPartsPass(Pass, name="select-parts", runs_at="program"):
     """
 
     def run(self, module: ir.Module) -> bool:
-        device = home(module)
-        return apply_rules(module, {"torch.aten.cat": lambda op: _selected(op, device) if selects_parts(op) else None})
+        device, is_cpu = home(module), device_type(module) == "cpu"
+
+        def rule(op: ir.Operation) -> ir.Value | None:
+            return _selected(op, device) if selects_parts(op) and (goes_on(op) or not is_cpu) else None
+
+        return apply_rules(module, {"torch.aten.cat": rule})
 
 
 def _selected(op: ir.Operation, device: str) -> ir.Value:

@@ -282,11 +282,45 @@ def test_numbers_that_are_taken_for_others(op_by_op, function, dynamic):
         torch.testing.assert_close(result, expected)
     mask = torch.arange(4) < 1
     before = other.clone()
-    with pytest.raises(RuntimeError, match=r"expected (4|s\d+)$|Runtime assertion failed"):
+    with pytest.raises(
+        RuntimeError, match=r"expected to read (4|the number that the call's sizes make),|Runtime assertion failed"
+    ):
         compiled(other, mask)
     torch.testing.assert_close(other, before)
-    eager = [reason for reason in dovetail.stats().eager if "PyTorch takes what only data tells for" in reason]
+    eager = [reason for reason in dovetail.stats().eager if "PyTorch takes a size that only data tells for" in reason]
     assert len(eager) == (function in (of_rows, of_writes))
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_a_number_of_an_argument_is_taken_for_another(op_by_op, dynamic):
+    """Silent: a number that an argument holds was that of the first call in each, where a check said which it is."""
+
+    def function(x, y):
+        number = x.item()
+        torch._check(number == 4.0)
+        return y * number
+
+    compiled = torch.compile(function, backend="dovetail", fullgraph=True, dynamic=dynamic)
+    dovetail.stats(reset=True)
+    torch.testing.assert_close(compiled(torch.tensor(4.0), torch.ones(3)), torch.full((3,), 4.0))
+    with pytest.raises(RuntimeError, match="Runtime assertion failed"):
+        compiled(torch.tensor(5.0), torch.ones(3))
+    assert any("PyTorch takes the number in an argument for 4.0" in reason for reason in dovetail.stats().eager)
+
+
+def test_unbacked_sizes_that_meet_are_compiled(op_by_op):
+    """Arguments of sizes that `mark_unbacked` names ran eagerly where an op takes two for one, which guards check."""
+
+    def rows(count):
+        made = torch.arange(float(count))
+        torch._dynamo.decorators.mark_unbacked(made, 0)
+        return made
+
+    compiled = torch.compile(lambda x, y: x + y, backend="dovetail", fullgraph=True)
+    dovetail.stats(reset=True)
+    for count in (3, 5):
+        torch.testing.assert_close(compiled(rows(count), rows(count)), rows(count) * 2)
+    assert not dovetail.stats().eager
 
 
 LEFT = {
