@@ -81,10 +81,10 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence, env: ShapeEnv | 
             fix_sizes(gm)
         if env is not None:
             check_floats(gm)
-            taken_numbers(gm, env)
             note_items(gm, example_inputs)
             restore_sources(gm, example_inputs)
         gm, numbers = numbers_in_tensors(gm)
+        taken = taken_numbers(gm, env)
         given = [known(value) if env is not None else fixed(value) for value in example_inputs]
         arguments = flatten_arguments(input_names(gm), given, seen_by_dynamo(gm, given, env))
     names, inputs = list(arguments.names), list(arguments.values)
@@ -104,7 +104,7 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence, env: ShapeEnv | 
     check_histories(seen, static, groups, names)
     with _refusing("it can't be told whether its arguments overlap"):
         shared = [shared_memory(group, inputs, names) for group in groups if _overlaps(group, run)]
-    function = AliasFree(gm, seen, shared, torch.is_grad_enabled(), arguments, run)
+    function = AliasFree(gm, seen, shared, torch.is_grad_enabled(), arguments, run, taken)
     anew: list[str] = []
     graph, metadata = _traced(function, inputs, decompositions(), env, anew)
     if function.refusals:

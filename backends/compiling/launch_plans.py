@@ -12,6 +12,9 @@ from dovetail.backends.compiling.constant_terms import may_have_constant_terms
 from dovetail.backends.compiling.read_results import may_read_results
 from dovetail.backends.compiling.scheduling import FLAGS_TO, PIPELINE
 
+_MAY_MATTER = {"check terms": may_have_constant_terms, "read results": may_read_results}
+"""Whether a task has anything to do in a text, which costs less to find than to read the text as a module."""
+
 COMPILERS = ("3.13.0",)
 """Versions of IREE whose host programs `backends/worker/host_program.py` was written for and tested with."""
 
@@ -78,9 +81,10 @@ def lowered(source: str, target: Target, timeout: float, runs: CompilerRuns) -> 
         if run.failure:
             return run, {}
         text, since = run.output.decode(errors="replace"), (f"--compile-from={phase}",)
-        checks = ("check terms",) if phase == "flow" and may_have_constant_terms(text) else ()
-        edit = edits[phase] if edits[phase] != "read results" or may_read_results(text) else ""
-        for task in filter(None, (*checks, edit)):
+        checks = ("check terms",) if phase == "flow" else ()
+        for task in filter(None, (*checks, edits[phase])):
+            if task in _MAY_MATTER and not _MAY_MATTER[task](text):
+                continue
             asked = {"task": task, "plain": target.plain_kernels}
             try:
                 tiled, edited = iree_worker.worker.ask(asked, text.encode(), timeout)

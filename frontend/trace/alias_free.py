@@ -4,7 +4,7 @@ Everything that is mutated is a copy, everything returned is a copy: there is no
 aliases. The copies are gone after the first pass, since values have no memory.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 
 import torch
@@ -14,7 +14,7 @@ from torch.fx.traceback import preserve_node_meta
 from dovetail.frontend.dynamo.checkpoint_regions import CheckpointedRegion, region_of
 from dovetail.frontend.dynamo.open_sizes import is_open, rebind
 from dovetail.frontend.dynamo.source_lines import deciding_at
-from dovetail.frontend.dynamo.taken_numbers import check_taken, taken_numbers
+from dovetail.frontend.dynamo.taken_numbers import check_taken
 from dovetail.frontend.observe.observations import Observations
 from dovetail.frontend.observe.run_facts import EagerRun, LeavingTensor, OwnedTensor
 from dovetail.frontend.observe.wrapped_arguments import PlainArguments, checked_gradients, rebuilt
@@ -33,6 +33,7 @@ class AliasFree(torch.nn.Module):
         ambient: autograd's mode of the call.
         inputs: the call's arguments; the graph gets wrapper subclasses around some of them.
         run: the eager run.
+        taken: nodes that read a number which is taken for another one: the program checks it.
 
     Attributes:
         refusals: why the gradient that was traced can't be had.
@@ -46,12 +47,13 @@ class AliasFree(torch.nn.Module):
         ambient: bool,
         inputs: PlainArguments,
         run: EagerRun,
+        taken: Collection[torch.fx.Node],
     ):
         super().__init__()
         # In a tuple, so that the graph's own modules don't become submodules with parameters to be captured.
         self.graph_module = (gm,)
         self.seen, self.shared, self.ambient, self.inputs = seen, tuple(shared), ambient, inputs
-        self.run = run
+        self.run, self.taken = run, taken
         self.refusals: list[str] = []
 
     def forward(self, *primals):
@@ -62,7 +64,7 @@ class AliasFree(torch.nn.Module):
         ]
         arguments = self._arguments(checked_gradients(self.inputs, given, self.refusals))
         copies = CopiesAtViews(self.seen.owned, last_views(self.run, self.seen))
-        interpreter = _Tagging(*self.graph_module, copies, self.ambient, self.run.mode.shape_env)
+        interpreter = _Tagging(*self.graph_module, copies, self.ambient, self.run.mode.shape_env, self.taken)
         with preserve_node_meta(), interpreter.stack:
             interpreter.run(*rebuilt(self.inputs.passed, arguments))
         values = {node.name: value for node, value in interpreter.env.items()}
@@ -100,10 +102,16 @@ class _Tagging(torch.fx.Interpreter):
     Takes the `copies` as it goes, in the call's own mode of autograd, `ambient`; no region has them.
     """
 
-    def __init__(self, gm: torch.fx.GraphModule, copies: CopiesAtViews, ambient: bool, env: ShapeEnv | None):
+    def __init__(
+        self,
+        gm: torch.fx.GraphModule,
+        copies: CopiesAtViews,
+        ambient: bool,
+        env: ShapeEnv | None,
+        taken: Collection[torch.fx.Node],
+    ):
         super().__init__(gm, garbage_collect_values=False)
-        self.copies, self.ambient, self.shape_env = copies, ambient, env
-        self.taken = taken_numbers(gm, env)
+        self.copies, self.ambient, self.shape_env, self.taken = copies, ambient, env, taken
         self.region: CheckpointedRegion | None = None
         self.tagging: AbstractContextManager = nullcontext()
         self.stack = ExitStack()

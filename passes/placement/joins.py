@@ -59,10 +59,11 @@ def kernels_write_parts(op: ir.Operation) -> bool:
     )
 
 
-def selects_parts(op: ir.Operation) -> bool:
+def selects_parts(op: ir.Operation, device: str) -> bool:
     """Whether a kernel that computes on had better choose between what `op` joins, element by element.
 
-    Parts are short, of one size, and of whole vectors of 16 bytes; some pointwise op computes one, or takes the result.
+    Parts are short, of one size, and of whole vectors of 16 bytes; some pointwise op takes the result, or, on a
+    GPU, computes one: what a CPU computes for a join alone is written in place.
     """
     if row(op).joins is not Joins.ALONG:
         return False
@@ -77,14 +78,8 @@ def selects_parts(op: ir.Operation) -> bool:
     length = prod(first.shape[dim:])
     if any(each != first for each in infos) or length * first.itemsize % 16 or not 0 < length <= _LONGEST_CHOICE:
         return False
-    return goes_on(op) or any(
-        made is not None and kind(made) is Kind.POINTWISE for made in map(producer, listed.operands)
-    )
-
-
-def goes_on(op: ir.Operation) -> bool:
-    """Whether some pointwise op takes what `op` joins."""
-    return any(kind(user) is Kind.POINTWISE for user in users(*op.results))
+    others = [*users(*op.results), *(map(producer, listed.operands) if device == "cuda" else ())]
+    return any(each is not None and kind(each) is Kind.POINTWISE for each in others)
 
 
 def is_filled_for_scatters(op: ir.Operation) -> bool:

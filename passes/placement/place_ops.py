@@ -21,7 +21,6 @@ from dovetail.passes.costs.cost_model import MOST_BINDINGS
 from dovetail.passes.placement import reasons
 from dovetail.passes.placement.iree_support import refusal, refusal_of
 from dovetail.passes.placement.joins import (
-    goes_on,
     is_a_copied_slice,
     is_computed_for_a_join,
     is_filled_for_scatters,
@@ -131,10 +130,8 @@ def _place(op: ir.Operation, device: str, devices: Devices) -> tuple[str, str]:
 
 
 def _joins_in_regions(op: ir.Operation, device: str) -> bool:
-    """Whether a region joins rows no slower than ATen; what a CPU computes for a join alone is written in place."""
-    if device == "cuda":
-        return selects_parts(op) or kernels_write_parts(op)
-    return selects_parts(op) and goes_on(op)
+    """Whether a region joins rows no slower than ATen."""
+    return selects_parts(op, device) or (device == "cuda" and kernels_write_parts(op))
 
 
 def _lays_out(op: ir.Operation, device: str) -> bool:

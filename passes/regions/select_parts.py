@@ -8,7 +8,7 @@ from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.types import with_dtype, with_shape
 from dovetail.passes.base import Pass
-from dovetail.passes.placement.joins import goes_on, selects_parts
+from dovetail.passes.placement.joins import selects_parts
 from dovetail.passes.rewriting.constants import constant, counting, integer, integer_list
 from dovetail.passes.rewriting.rules import apply_rules, create, shape
 from dovetail.passes.rewriting.sums import with_sizes
@@ -26,10 +26,10 @@ class SelectPartsPass(Pass, name="select-parts", runs_at="program"):
     """
 
     def run(self, module: ir.Module) -> bool:
-        device, is_cpu = home(module), device_type(module) == "cpu"
+        type_, device = device_type(module), home(module)
 
         def rule(op: ir.Operation) -> ir.Value | None:
-            return _selected(op, device) if selects_parts(op) and (goes_on(op) or not is_cpu) else None
+            return _selected(op, device) if selects_parts(op, type_) else None
 
         return apply_rules(module, {"torch.aten.cat": rule})
 

@@ -27,15 +27,6 @@ def ptx_alone(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(iree, "_failures", {})
 
 
-@pytest.fixture(scope="module")
-def compiled() -> dict[str, Outcome]:
-    """All of `REGIONS`, as PTX."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(assembler, "assembler", lambda: "")
-        patch.setattr(iree, "_failures", {})
-        return compile_regions(REGIONS, target_for_device("cuda:sm_90"), timeout=60, plans=True, jobs=1)
-
-
 def only_launch(plan: Outcome) -> tuple[str, dict]:
     """The PTX of a region of one launch, and that launch."""
     assert isinstance(plan, LaunchPlan), plan

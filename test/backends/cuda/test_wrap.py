@@ -7,12 +7,11 @@ import pytest
 import torch
 from torch.nn import functional
 
-from dovetail.backends.compiling import iree, iree_worker
+from dovetail.backends.compiling import iree_worker
 from dovetail.backends.compiling.compiler_runs import CompilerRuns
 from dovetail.backends.compiling.iree import compile_regions
 from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.backends.compiling.outcomes import CompiledRegion, Outcome
-from dovetail.backends.cuda import assembler
 from dovetail.backends.target import CpuTarget, target_for_device
 from dovetail.dialects.building.region_texts import merge_region_texts, named_region_text
 from dovetail.runtime.launches.iree_executable import Executable, prepare
@@ -68,15 +67,6 @@ def written(text: str, types: dict[str, str]) -> str:
 
 REGIONS: dict[str, str] = {}
 """What the tests read the kernels of, each beside its test: one run of the compiler takes them all."""
-
-
-@pytest.fixture(scope="module")
-def compiled() -> dict[str, Outcome]:
-    """All of `REGIONS`, as PTX."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(assembler, "assembler", lambda: "")
-        patch.setattr(iree, "_failures", {})
-        return compile_regions(REGIONS, target_for_device("cuda:sm_90"), timeout=60, plans=True, jobs=1)
 
 
 @pytest.fixture
