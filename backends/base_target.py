@@ -25,8 +25,7 @@ COMMON_FLAGS = (
 )
 """Of IREE's compiler, that every target's code is made with."""
 
-PHASES = ("global-optimization", "flow", "executable-configurations", "executable-targets")
-"""Of IREE's, in order: those at which text may be edited."""
+_OF_CODE = ("--iree-llvmcpu-", "--iree-hal-")
 
 
 @functools.cache
@@ -41,11 +40,13 @@ class Target(ABC):
     """What a region is compiled for. Every field decides code, so every field is part of the fingerprint.
 
     Attributes:
+        name: IREE's backend, which makes the code.
         device: the type of device, in torch's words.
         drivers: those of IREE's runtime that run a region without a plan; none where nothing does.
         variants: the ways to compile a region that tuning compares, by name, as changes of the default target.
     """
 
+    name: ClassVar[str]
     device: ClassVar[str]
     drivers: ClassVar[tuple[str, ...]] = ()
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {}}
@@ -58,13 +59,17 @@ class Target(ABC):
     def compile_flags(self) -> tuple[str, ...]:
         """Flags of `iree-compile` for regions in the torch dialect."""
 
+    def code_flags(self) -> tuple[str, ...]:
+        """Those flags of `compile_flags` that decide how kernels become code, which `iree-opt` takes as well."""
+        return tuple(flag for flag in self.compile_flags() if flag.startswith(_OF_CODE))
+
     @abstractmethod
     def prepared(self, text: str) -> str:
         """What the compiler is given for `text`, a module of regions in the torch dialect."""
 
     @property
     def edits(self) -> Mapping[str, str]:
-        """Phases of IREE's at which its text is edited, of `PHASES`, and what the worker is to do there."""
+        """Phases of IREE's at which its text is edited, in order, and what the worker is to do there."""
         return {}
 
     @property

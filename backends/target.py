@@ -33,7 +33,6 @@ class CpuTarget(Target):
     """A CPU.
 
     Attributes:
-        name: IREE's target backend.
         cpu: LLVM's CPU name; "host" is resolved by the machine that compiles.
         data_tiling: pack matrix operands into tiles. From 512 x 512 x 512 up it equals or beats MKL, but a
             matrix-vector product becomes 9x slower, so it is chosen per region.
@@ -45,7 +44,6 @@ class CpuTarget(Target):
         by_blocks: cut loops that reach tensors across their rows into blocks; else what is transposed is copied before.
     """
 
-    name: str = "llvm-cpu"
     cpu: str = "host"
     data_tiling: bool = False
     opt_level: str = "O2"
@@ -53,6 +51,7 @@ class CpuTarget(Target):
     aggressive_fusion: bool = False
     rows_by_twos: bool = False
     by_blocks: bool = False
+    name = "llvm-cpu"
     device = "cpu"
     drivers = IREE_DRIVERS
     variants = VARIANTS
@@ -64,6 +63,9 @@ class CpuTarget(Target):
             f"--iree-hal-local-target-device-backends={self.name}",
             f"--iree-llvmcpu-target-cpu={self.cpu}",
             f"--iree-opt-level={self.opt_level}",
+            # What follows from that level; `iree-opt` must be told.
+            f"--iree-llvmcpu-mlir-opt-level={self.opt_level}",
+            f"--iree-llvmcpu-reassociate-fp-reductions={str(self.opt_level >= 'O2').lower()}",
             f"--iree-opt-data-tiling={str(self.data_tiling).lower()}",
             "--iree-llvmcpu-debug-symbols=false",
             # Sums of products come out as scalars, which LLVM packs again.

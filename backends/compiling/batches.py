@@ -12,8 +12,10 @@ from dovetail.backends.compiling.compiler_runs import Cause, CompilerRuns, Run, 
 from dovetail.backends.compiling.launch_plans import (
     LaunchPlan,
     assembled,
-    lowered,
     read_plans,
+    to_flow,
+    to_hal,
+    to_module,
     unreadable_compiler,
     untiled,
     with_tilings,
@@ -108,17 +110,19 @@ class BatchCompiler:
 
     def _compiled(self, source: str, entries: Sequence[str]) -> Compiled:
         """What runs each of `entries`, functions of `source`; or the run that failed, for all or for one."""
-        host, tilings = lowered(source, self.target, self.timeout, self.runs)
-        if host.failure:
-            return host
+        flow = to_flow(source, self.target, self.timeout, self.runs)
+        if flow.failure:
+            return flow
 
         def go_on() -> Run:
-            text = host.output.decode(errors="replace")
-            return self.runs.run((*self.target.compile_flags(), "--compile-from=hal"), text, self.timeout)
+            return to_module(flow, self.target, self.timeout, self.runs)
 
         why_not = unreadable_compiler() if self.plans else ""
         if not self.plans or why_not:
             return self._modules(go_on, dict.fromkeys(entries, why_not))
+        host, tilings = to_hal(flow, self.target, self.timeout, self.runs)
+        if host.failure:
+            return host
         try:
             found = read_plans(host.output, entries, self.timeout)
         except OSError as error:

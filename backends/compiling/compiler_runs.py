@@ -49,6 +49,11 @@ class Run:
     cause: Cause | None = None
     refused: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def text(self) -> str:
+        """The output of a compiler that writes text."""
+        return self.output.decode(errors="replace")
+
 
 def refused(why: str, kernels: Mapping[str, str] | None = None) -> Run:
     """What stands for a run whose output must not be used, or only without `kernels`; the reason for each by name."""
@@ -82,11 +87,9 @@ class CompilerRuns:
         """Compiles `source`."""
         return self.execute([str(compiler_executable()), "-", *flags, *self._flags], source.encode(), timeout)
 
-    def run_passes(self, pipeline: str, text: str, timeout: float) -> Run:
-        """Runs `pipeline`, in the form of MLIR's `--pass-pipeline`, on the module `text`."""
-        # The text is verified as it is read, also by whoever reads what comes of it.
-        flags = (_ONE_THREAD, "--verify-each=false", f"--pass-pipeline={pipeline}")
-        return self.execute([str(_executable("iree-opt")), "-", *flags], text.encode(), timeout)
+    def run_passes(self, flags: Sequence[str], text: str, timeout: float) -> Run:
+        """Runs the passes that `flags` of `iree-opt` name on the module `text`."""
+        return self.execute([str(_executable("iree-opt")), "-", *flags, *self._flags], text.encode(), timeout)
 
     def execute(self, command: Sequence[str], data: bytes, timeout: float) -> Run:
         """Runs `command`, its executable's path first, on `data` as its input."""

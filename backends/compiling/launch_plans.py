@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
-from dovetail.backends.base_target import COMPILER_PACKAGE, PHASES, Target
+from dovetail.backends.base_target import COMPILER_PACKAGE, Target
 from dovetail.backends.compiling import iree_worker
 from dovetail.backends.compiling.compiler_runs import Cause, CompilerRuns, Run, refused
 from dovetail.backends.compiling.constant_terms import may_have_constant_terms
 from dovetail.backends.compiling.read_results import may_read_results
-from dovetail.backends.compiling.scheduling import FLAGS_TO, PIPELINE
+from dovetail.backends.compiling.scheduling import FLAGS_TO_FLOW, FLAGS_TO_HAL, PIPELINE_TO_STREAM, pipelines
 
 _MAY_MATTER = {"check terms": may_have_constant_terms, "read results": may_read_results}
 """Whether a task has anything to do in a text, which costs less to find than to read the text as a module."""
@@ -65,39 +65,66 @@ def read_plans(text: bytes, entries: Sequence[str], timeout: float) -> dict[str,
     }
 
 
-def lowered(source: str, target: Target, timeout: float, runs: CompilerRuns) -> tuple[Run, dict[str, str]]:
-    """Takes `source` to phase `hal`; what `target` edits is edited between IREE's own phases.
+def to_flow(source: str, target: Target, timeout: float, runs: CompilerRuns) -> Run:
+    """Takes `source` to phase `flow`, with what `target` edits on the way.
+
+    Returns:
+        The run that made it, with its text as edited, or the first one that failed.
+    """
+    run = Run(source.encode(), "")
+    since: tuple[str, ...] = ()
+    for phase in ("global-optimization", "flow"):
+        own = (target.edits[phase],) if phase in target.edits else ()
+        if phase != "flow" and not own:
+            continue
+        flags = (*target.compile_flags(), *since, *FLAGS_TO_FLOW, f"--compile-to={phase}")
+        run, since = runs.run(flags, run.text, timeout), (f"--compile-from={phase}",)
+        for task in ("check terms", *own) if phase == "flow" else own:
+            if not run.failure and (task not in _MAY_MATTER or _MAY_MATTER[task](run.text)):
+                run, _ = _edited(task, run, target, timeout)
+        if run.failure:
+            return run
+    return run
+
+
+def to_hal(flow: Run, target: Target, timeout: float, runs: CompilerRuns) -> tuple[Run, dict[str, str]]:
+    """Takes the text of `flow` to phase `hal`, as far as plans need it, with what `target` edits on the way.
 
     Returns:
         The run that made it, or the first one that failed; and of kernels for GPUs, by name, the form of ours that they
         are tiled in, or why they keep IREE's tiles.
     """
-    tilings: dict[str, str] = {}
-    flags, text = target.compile_flags(), source
-    since: tuple[str, ...] = ()
-    edits = {"flow": "", **target.edits}
-    for phase in filter(edits.__contains__, PHASES):
-        run = runs.run((*flags, *since, *FLAGS_TO.get(phase, ()), f"--compile-to={phase}"), text, timeout)
+    run, tilings = flow, dict[str, str]()
+    for phase, pipeline in pipelines(target.name, target.edits):
+        flags = (*target.code_flags(), *FLAGS_TO_HAL, f"--pass-pipeline={pipeline}")
+        run = runs.run_passes(flags, run.text, timeout)
+        if not run.failure and phase in target.edits:
+            run, tiled = _edited(target.edits[phase], run, target, timeout)
+            tilings |= tiled
         if run.failure:
             return run, {}
-        text, since = run.output.decode(errors="replace"), (f"--compile-from={phase}",)
-        checks = ("check terms",) if phase == "flow" else ()
-        for task in filter(None, (*checks, edits[phase])):
-            if task in _MAY_MATTER and not _MAY_MATTER[task](text):
-                continue
-            asked = {"task": task, "plain": target.plain_kernels}
-            try:
-                tiled, edited = iree_worker.worker.ask(asked, text.encode(), timeout)
-            except OSError as error:
-                return replace(run, failure=f"error: '{task}' failed: {error}", cause=Cause.ERROR), {}
-            tilings |= tiled
-            text = edited.decode()
-        if phase == "flow":
-            run = runs.run_passes(PIPELINE, text, timeout)
-            if run.failure:
-                return run, {}
-            text, since = run.output.decode(errors="replace"), ("--compile-from=stream",)
-    return runs.run((*flags, *since, *FLAGS_TO["hal"], "--compile-to=hal"), text, timeout), tilings
+    return run, tilings
+
+
+def to_module(flow: Run, target: Target, timeout: float, runs: CompilerRuns) -> Run:
+    """Makes a module for IREE's runtime of the text of `flow`, updated values apart as `scheduling.py` describes.
+
+    Returns:
+        The run that made it, or the one that failed.
+    """
+    run = runs.run_passes((f"--pass-pipeline={PIPELINE_TO_STREAM}",), flow.text, timeout)
+    if run.failure:
+        return run
+    return runs.run((*target.compile_flags(), *FLAGS_TO_HAL, "--compile-from=stream"), run.text, timeout)
+
+
+def _edited(task: str, run: Run, target: Target, timeout: float) -> tuple[Run, dict[str, str]]:
+    """What a worker makes of what `run` made, and what it says of kernels; the failure if it can't."""
+    try:
+        said, text = iree_worker.worker.ask({"task": task, "plain": target.plain_kernels}, run.output, timeout)
+    except OSError as error:
+        return replace(run, failure=f"error: '{task}' failed: {error}", cause=Cause.ERROR), {}
+    return replace(run, output=text), said
 
 
 def with_tilings(plan: LaunchPlan, tilings: Mapping[str, str], otherwise: str) -> LaunchPlan:

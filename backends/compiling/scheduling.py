@@ -1,14 +1,17 @@
-"""IREE's passes from its phase `flow` to `stream`, as far as launch plans need them, and one that it lacks.
+"""IREE's passes from its phase `flow` to `hal`, as far as launch plans need them, and one that it lacks.
 
 A plan says which kernels run, in which order, and where their memory lies. IREE's own pipeline cleans up after each
 step, by patterns that it collects anew for every function: most of what a small region costs it. A region's function is
-a straight line already, so that one cleanup of the module after each change of level comes to the same text.
+a straight line already, so that one cleanup of the module after each change of level comes to the same text. What finds
+devices and loads code when a module starts is left out: a plan's code is loaded by us.
 
 Where a value is updated in two ways, each update is of a copy, or the last one of the value itself.
 `iree-stream-emplace-allocations` has kernels write into what they update, and thereby moves updates to where the
 kernels stand: if the last one stands first, what is copied after it is no longer the value, and
 `iree-stream-elide-async-copies` drops even that copy. So copies are made anew in the new order.
 """
+
+from collections.abc import Container, Iterator
 
 
 def _on_host(*passes: str) -> str:
@@ -78,16 +81,54 @@ _FOR_LAUNCHES = (
     "symbol-dce",
 )
 
-PIPELINE = f"builtin.module({','.join((*_TO_TENSORS, *_TO_ASYNC, *_TO_COMMANDS, *_FOR_LAUNCHES))})"
-"""For `iree-opt`, of a module at phase `flow`."""
+_TO_STREAM = (*_TO_TENSORS, *_TO_ASYNC, *_TO_COMMANDS, *_FOR_LAUNCHES)
+PIPELINE_TO_STREAM = f"builtin.module({','.join(_TO_STREAM)})"
+"""For `iree-opt`: what takes a module from phase `flow` to `stream`."""
 
-_UNVERIFIED = ("--verify=false",)
-_RECORDED_AT_ONCE = ("--iree-hal-memoization=false", "--iree-hal-indirect-command-buffers=false")
+_TO_EXECUTABLES = ("iree-hal-materialize-interfaces", "iree-hal-prune-executables")
+_TO_HAL = (
+    "iree-hal-conversion",
+    "iree-affine-expand-index-ops",
+    "iree-lower-affine",
+    _CLEANUP,
+    "iree-hal-prune-executables",
+    "iree-hal-link-all-executables",
+)
 
-FLAGS_TO = {"global-optimization": _UNVERIFIED, "flow": _UNVERIFIED, "hal": _RECORDED_AT_ONCE}
-"""Flags of `iree-compile` on the way to a phase.
+_STAGES = {
+    "executable-configurations": (
+        *(*_TO_STREAM, *_TO_EXECUTABLES),
+        "hal.executable(iree-hal-configure-executables)",
+    ),
+    "executable-targets": ("hal.executable(iree-hal-translate-all-executables)",),
+    "hal": _TO_HAL,
+}
 
-Up to `flow` it verifies all of its text after each pass, a third of its time there; the next process verifies what it
-is handed. To `hal`, functions record their commands where they run them: what records them when a module is loaded, for
-buffers in slots, takes up to a third of its time, and no plan needs it.
+
+def pipelines(backend: str, edited: Container[str]) -> Iterator[tuple[str, str]]:
+    """What takes a module at phase `flow` to `hal`, for `iree-opt`: pipelines in order, one up to each `edited` phase.
+
+    `backend` is IREE's, which makes the code.
+
+    Returns:
+        The phase that a pipeline ends at, and the pipeline.
+    """
+    passes: list[str] = []
+    for phase, more in _STAGES.items():
+        passes += more
+        if phase == "hal":
+            # The pass for all backends lacks dialects that `cuda` needs.
+            passes.append(f"hal.executable(iree-hal-serialize-target-executables{{target={backend}}})")
+        if phase in edited or phase == "hal":
+            yield phase, f"builtin.module({','.join(passes)})"
+            passes = []
+
+
+FLAGS_TO_FLOW = ("--verify=false",)
+"""Flags of `iree-compile` up to `flow`, where else it verifies all text after each pass, a third of its time.
+
+The next process verifies what it is handed. From there on, where the next reader is the machine, each pass is verified.
 """
+
+FLAGS_TO_HAL = ("--iree-hal-memoization=false", "--iree-hal-indirect-command-buffers=false")
+"""Flags of `iree-opt`: functions record their commands where they run them, the one form that plans are read from."""

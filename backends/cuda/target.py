@@ -53,6 +53,7 @@ class CudaTarget(Target):
     architecture: str
     why_plain: str = ""
     plain_kernels: tuple[tuple[str, str], ...] = ()
+    name = "cuda"
     device = "cuda"
 
     def compile_flags(self) -> tuple[str, ...]:

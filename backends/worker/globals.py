@@ -9,9 +9,9 @@ from dovetail.backends.worker.host_ops import Unreadable, check_known, made_by, 
 # What uploads a constant when a module is loaded; its blocks are for devices that can and can't read it where it lies.
 _UPLOAD = frozenset(
     "arith.constant util.null util.buffer.constant hal.buffer_usage hal.memory_type util.global.load "
-    "hal.device.allocator hal.allocator.import cf.cond_br hal.allocator.allocate hal.ex.file.from_memory "
-    "hal.fence.create hal.device.queue.read cf.br hal.fence.await util.status.check_ok util.global.store "
-    "util.return".split()
+    "hal.device.allocator hal.allocator.resolve_memory_properties hal.allocator.import cf.cond_br "
+    "hal.allocator.allocate hal.ex.file.from_memory hal.fence.create hal.device.queue.read cf.br hal.fence.await "
+    "util.status.check_ok util.global.store util.return".split()
 )
 
 

@@ -1,4 +1,4 @@
-"""Reads launch plans from the text of `iree-compile --compile-to=hal`, in the form that docs/launch-plans.md describes.
+"""Reads launch plans from a text at IREE's phase `hal`, in the form that docs/launch-plans.md describes.
 
 Whatever stands on none of the lists below makes the function one for IREE's runtime: `Unreadable` says why.
 """
@@ -20,9 +20,9 @@ _FENCED = ("hal.device.queue.alloca", "hal.device.queue.dealloca", "hal.device.q
 # What a function holds beside its launches and numbers: types, checks of arguments, the order of its command buffers.
 _ASIDE = frozenset(
     "arith.constant util.global.load util.return util.null hal.command_buffer.create hal.command_buffer.finalize "
-    "hal.executable.lookup.function hal.element_type hal.encoding_type hal.memory_type hal.buffer_usage "
-    "hal.device.allocator hal.buffer_view.assert hal.buffer.assert hal.buffer_view.buffer hal.fence.create "
-    "hal.fence.join".split()
+    "hal.executable.lookup hal.executable.lookup.function hal.element_type hal.encoding_type hal.memory_type "
+    "hal.buffer_usage hal.device.allocator hal.allocator.resolve_memory_properties hal.buffer_view.assert "
+    "hal.buffer.assert hal.buffer_view.buffer hal.fence.create hal.fence.join".split()
 ).union(_FENCED)
 
 

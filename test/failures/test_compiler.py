@@ -65,7 +65,7 @@ def test_strict_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         ("cat > /dev/null; exit 3", "error: the compiler exited with 3: no message"),
         ("cat > /dev/null", "error: the compiler's output is no module: "),
         ("cat > /dev/null; head -c 9000 /dev/zero", "error: the compiler's output is no module: "),
-        ('"$REAL" "$@" | head -c 6000', "error: "),  # what is cut, text or module, is read again
+        ('"$REAL" "$@" | head -c 1500', "error: "),  # what is cut, text or module, is read again
     ],
     ids=["SIGSEGV", "SIGKILL", "error", "exit code", "no output", "zeros", "half of the output"],
 )
@@ -87,7 +87,7 @@ def test_it_returns_another_region(
     assert isinstance(other, CompiledRegion)
     (tmp_path / "other").write_bytes(other.module)
     monkeypatch.setenv("DOVETAIL_LAUNCH", "iree.runtime")
-    makes_modules = 'case $* in *--compile-from=hal*) ;; *) exec "$REAL" "$@";; esac'
+    makes_modules = 'case $* in *--compile-from=stream*) ;; *) exec "$REAL" "$@";; esac'
     use_compiler(f"{makes_modules}; cat > /dev/null; cat {tmp_path / 'other'}")
     work = call()
     assert work.regions == 0

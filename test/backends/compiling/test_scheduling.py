@@ -3,7 +3,7 @@
 from dovetail.backends.compiling.compiler_runs import CompilerRuns
 from dovetail.backends.compiling.iree import compile_regions
 from dovetail.backends.compiling.launch_plans import LaunchPlan, read_plans
-from dovetail.backends.compiling.scheduling import FLAGS_TO, PIPELINE
+from dovetail.backends.compiling.scheduling import FLAGS_TO_HAL, pipelines
 from dovetail.backends.target import CpuTarget
 from dovetail.dialects.building.region_texts import merge_region_texts, named_region_text
 
@@ -42,7 +42,7 @@ def test_plans_are_those_of_the_whole_pipeline():
     target, runs = CpuTarget(), CompilerRuns()
     entry = next(step["entry"] for step in ours.steps["steps"] if "entry" in step).partition("$async")[0]
     source = target.prepared(named_region_text(REGION, entry))
-    whole = runs.run((*target.compile_flags(), *FLAGS_TO["hal"], "--compile-to=hal"), source, timeout=120)
+    whole = runs.run((*target.compile_flags(), *FLAGS_TO_HAL, "--compile-to=hal"), source, timeout=120)
     theirs = read_plans(whole.output, [entry], timeout=120)[entry]
     assert isinstance(theirs, LaunchPlan), theirs
     assert (ours.steps, ours.code) == (theirs.steps, theirs.code)
@@ -52,7 +52,7 @@ def test_threads_do_not_decide_code():
     """Would catch code, or its order, that depends on how the threads of IREE's compiler take turns."""
     target = CpuTarget()
     texts = [target.prepared(named_region_text(REGION, name)) for name in ("first", "second")]
-    command = (*target.compile_flags(), *FLAGS_TO["hal"], "--compile-to=hal")
+    command = (*target.compile_flags(), *FLAGS_TO_HAL, "--compile-to=hal")
     source = merge_region_texts(texts)
     alone = CompilerRuns(is_threaded=False).run(command, source, timeout=120)
     assert alone.failure is None, alone.diagnostics
@@ -64,11 +64,9 @@ UNSOUND = "util.func public @main(%a: i32) -> i64 { util.return %a : i32 }"
 
 
 def test_text_that_is_handed_on_is_verified():
-    """Would catch what a pass made unsound, compiled nevertheless: processes don't verify their own text."""
-    runs, flags = CompilerRuns(), CpuTarget().compile_flags()
-    for run in (
-        runs.run_passes(PIPELINE, UNSOUND, timeout=120),
-        runs.run((*flags, "--compile-from=stream", *FLAGS_TO["hal"], "--compile-to=hal"), UNSOUND, timeout=120),
-    ):
-        assert run.failure is not None
-        assert "doesn't match function result type" in run.failure
+    """Would catch what an edit or a pass made unsound, compiled nevertheless: up to `flow`, nothing is verified."""
+    ((phase, pipeline),) = pipelines("llvm-cpu", edited=())
+    run = CompilerRuns().run_passes((f"--pass-pipeline={pipeline}",), UNSOUND, timeout=120)
+    assert phase == "hal"
+    assert run.failure is not None
+    assert "doesn't match function result type" in run.failure

@@ -300,14 +300,14 @@ def test_what_took_too_long_is_tried_again_the_next_time(monkeypatch: pytest.Mon
         assert isinstance(plan, LaunchPlan), plan
         return next(step["tiling"] for step in plan.steps["steps"] if step["op"] == "dispatch")
 
-    lowered = batches.lowered
+    to_hal = batches.to_hal
 
-    def too_slow(source, of, timeout, runs):
+    def too_slow(flow, of, timeout, runs):
         late = Run(b"", "", "time-out after 60 s", Cause.TIME_OUT), {}
-        return lowered(source, of, timeout, runs) if of.why_plain else late
+        return to_hal(flow, of, timeout, runs) if of.why_plain else late
 
     with monkeypatch.context() as busy:
-        busy.setattr(batches, "lowered", too_slow)
+        busy.setattr(batches, "to_hal", too_slow)
         assert tiling() == "IREE's tiles: time-out after 60 s"
     assert tiling() == "rows"
 
