@@ -15,7 +15,7 @@ from dovetail.dialects.reading import Module
 from dovetail.dialects.statements.calls import fallbacks
 from dovetail.dialects.statements.target import device_of
 from dovetail.errors import StrictError
-from dovetail.loading import Loaded, Made, flushed, launchers, load, made, several_loops, write_plans
+from dovetail.loading import Loaded, Made, flushed, launchers, load, several_loops, write_plans
 from dovetail.options import Options
 from dovetail.passes.pipeline import Pipeline, fallback_pipeline, launch_pipeline, split_pipeline
 from dovetail.passes.regions.pieces import pieces_of, work_count
@@ -59,7 +59,7 @@ def build(module: ir.Module, options: Options, runner: Runner) -> dict[str, Laun
             "(\"An ATen op\") how to change it, and without 'strict' it runs through ATen"
         )
     stats = current()
-    stats.executables += len(set(made(module).values()))
+    stats.executables += len({id(each) for each in ready.values()})  # `load` gives equal regions one
     stats.cache_hits += cache.hits - tuning_hits if cache else 0
     for executable in ready.values():
         stats.launches["plan" if isinstance(executable, LaunchPlan) else f"iree.runtime: {executable.why}"] += 1
