@@ -10,13 +10,14 @@ from dovetail.frontend.dynamo.left_out import (
     name_functions_for_logs_only,
 )
 from dovetail.frontend.dynamo.sizes_at_once import ask_for_sizes_at_once, tell_that_tensors_are_plain
-from dovetail.frontend.unseen import tell_threads_apart
+from dovetail.frontend.unseen import leave_modules_alone, tell_threads_apart
 
 # `torch.compile` imports this file before Dynamo traces anything.
 ask_for_sizes_at_once()
 ask_inductor_of_gpus_only()
 measure_guards_for_logs_only()
 name_functions_for_logs_only()
+leave_modules_alone()
 tell_threads_apart()
 
 

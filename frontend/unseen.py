@@ -32,6 +32,24 @@ def tell_threads_apart() -> None:
     _symbolic_trace.is_fx_symbolic_tracing = is_tracing
 
 
+def leave_modules_alone() -> None:
+    """Has a trace of a thread that compiles leave the methods of `torch.nn.Module` as they are.
+
+    PyTorch replaces two for the whole process, to note which modules are called; that of a graph's ops notes nothing of
+    them. So other threads' modules ran through the trace, and Python forgot what it knows of all subclasses, twice a
+    trace: where transformers are imported, milliseconds each time.
+    """
+    replace = _symbolic_trace._Patcher.patch_method
+    if replace.__module__ == __name__:
+        return
+
+    def patch_method(patcher, *arguments, **options) -> None:
+        if get_ident() not in _at_work:
+            replace(patcher, *arguments, **options)
+
+    vars(_symbolic_trace)["_Patcher"].patch_method = patch_method
+
+
 @contextmanager
 def unseen() -> Iterator[None]:
     """Takes the hooks and the modes off; puts them back afterwards."""

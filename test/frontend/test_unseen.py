@@ -104,3 +104,21 @@ def test_other_threads_call_what_is_compiled_while_one_compiles(monkeypatch):
                 function(x)
         with pytest.raises(RuntimeError, match="symbolically trace"):
             other.submit(function, x).result(60)
+
+
+def test_modules_stay_as_they_are_while_a_graph_is_traced(monkeypatch):
+    """Catches a trace that other threads run through when they call modules, and after which Python looks up all."""
+    methods = torch.nn.Module.__call__, torch.nn.Module.__getattr__
+    seen = []
+    run_node = torch.fx.Interpreter.run_node
+
+    def run(self, node):
+        seen.append((torch.nn.Module.__call__, torch.nn.Module.__getattr__))
+        return run_node(self, node)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(torch.fx.Interpreter, "run_node", run)
+        compiled(lambda x, w: (x @ w).tanh())(torch.rand(2, 2), torch.rand(2, 2, requires_grad=True))
+    assert set(seen) == {methods}
+    others = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.ReLU())).graph.nodes
+    assert [node.op for node in others] == ["placeholder", "call_module", "output"]
