@@ -3,6 +3,7 @@
 Names of functions are for readers; nothing depends on them. What a function is for, its `dovetail.role` says.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from functools import cached_property
@@ -56,7 +57,7 @@ class Module:
         functions = (op for op in self.operation.opview.body.operations if isinstance(op, func.FuncOp))
         self.functions: dict[str, func.FuncOp] = {symbol(op): op for op in functions}
         self._ops: dict[str, list[ir.Operation]] = {}
-        self._by_role: dict[Role, dict[str, func.FuncOp]] = {each: {} for each in Role}
+        self._by_role: defaultdict[Role, dict[str, func.FuncOp]] = defaultdict(dict)
         for name, op in self.functions.items():
             stated = role(op)
             if stated is not None:
@@ -153,9 +154,7 @@ def forward_of(function_op: func.FuncOp) -> func.FuncOp | None:
 
 def role(op: ir.OpView) -> Role | None:
     """What `op` is for; None if it does not say, or is no function."""
-    if not isinstance(op, func.FuncOp) or ROLE not in op.attributes:
-        return None
-    stated = op.attributes[ROLE]
+    stated = op.attributes.get(ROLE, None) if isinstance(op, func.FuncOp) else None
     return _ROLES.get(stated.value) if isinstance(stated, ir.StringAttr) else None
 
 

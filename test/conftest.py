@@ -115,6 +115,10 @@ def independence(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         monkeypatch.setattr("torch._decomp.decompositions_for_rng.PhiloxState.reset", lambda _: None, raising=False)
         # Where fake tensors were first asked for, each time: a stack as deep as pytest's, with the lines of its files.
         monkeypatch.setattr("torch._subclasses.fake_tensor.traceback", STACKLESS)
+    if "torch.testing._internal.opinfo.core" in sys.modules:
+        # For each list of samples: a look for a test of unittest's on the stack, as deep as pytest's.
+        monkeypatch.setattr("torch.testing._internal.opinfo.core.extract_test_fn", lambda: None)
+        monkeypatch.setattr("torch.testing._internal.common_utils.extract_test_fn", lambda: None)
     if "torch" in sys.modules:
         # pytest listens to every logger that doesn't propagate, and PyTorch writes its trace only where somebody does:
         # each graph, guard and timing as JSON. This logger is none that pytest finds.
