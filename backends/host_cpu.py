@@ -1,5 +1,6 @@
 """This machine's CPU, and how wide the vectors are of any that LLVM knows."""
 
+import functools
 import platform
 from pathlib import Path
 
@@ -18,6 +19,7 @@ def has_wide_vectors(cpu: str) -> bool:
     return cpu not in _NARROW
 
 
+@functools.cache  # many cores take many lines, and milliseconds
 def host_cpu() -> str:
     """Describes this machine's CPU: model and features where Linux tells them, else what Python knows."""
     cpuinfo = Path("/proc/cpuinfo")

@@ -1,5 +1,6 @@
 """A compiled module as one file, which runs without the compiler. docs/commands.md describes its layout."""
 
+import functools
 import io
 import json
 import zipfile
@@ -49,7 +50,7 @@ def packed(path: Path, module: ir.Module, executables: Mapping[str, Launcher], t
     manifest = {
         "format": FORMAT,
         **{package: _version(package) for package in _LIBRARIES},
-        "iree": version(COMPILER_PACKAGE),
+        "iree": _version(COMPILER_PACKAGE),
         "target": asdict(target),
         "machine": _machine(),
         "module": digest(text),
@@ -143,7 +144,7 @@ def _manifest(path: Path, files: Mapping[str, bytes]) -> dict[str, Any]:
 
 
 def _check_code(path: Path, manifest: Mapping[str, Any]) -> None:
-    runtime = version(RUNTIME_PACKAGE)
+    runtime = _version(RUNTIME_PACKAGE)
     if manifest["iree"] != runtime:
         raise ArtifactError(f"{path}: was compiled by IREE {manifest['iree']}, but the runtime is of IREE {runtime}")
     if _object(manifest["target"], "its target").get("cpu") == "host" and manifest["machine"] != _machine():
@@ -160,6 +161,7 @@ def _check_digests(codes: Mapping[str, bytes], expected: set[str]) -> None:
             raise ValueError(f"{name} has another SHA-256 than its name says")
 
 
+@functools.cache  # else its files are read for each program
 def _version(package: str) -> str:
     """A package's version without the build's (`+cpu`), which decides no operator."""
     return version(package).partition("+")[0]
