@@ -8,24 +8,75 @@ stride of that dimension. The kernels sort the dimensions by all of the strides,
 from collections.abc import Sequence
 
 import torch
+from torch._prims_common import make_channels_last_strides_for, make_contiguous_strides_for
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from dovetail.dialects.torch_facts.strides import Strides
 
 
-def broadcast_strides(func: torch._ops.OpOverload, args: tuple, result: torch.Tensor) -> Strides | None:
+def broadcast_strides(func: torch._ops.OpOverload, args: tuple, result: torch.Tensor, iterates: bool) -> Strides | None:
     """Those of the `result` of `func`, which is not empty; None where they are as described.
 
-    So they are without a dimension of one element, and of operands of one shape.
+    So they are without a dimension of one element, and of what is neither tagged as pointwise nor known to go over all
+    operands at once (`iterates`).
     """
     is_new = not any(each.alias_info is not None for each in func._schema.returns)
-    is_sorted = torch.Tag.pointwise in func.tags and func._opname != "masked_fill"  # which copies, and fills that
+    is_sorted = iterates or torch.Tag.pointwise in func.tags
     if not is_new or not is_sorted or not _has_one_element_somewhere(result):
         return None
     operands = [each for each in args if isinstance(each, torch.Tensor)]
-    if len(operands) == _operands(func) and _are_alike(operands):
-        return None
+    if func._opname == "threshold_backward":  # whose kernel takes the second one first
+        operands.reverse()
+    if len(operands) == _operands(func, args) and _are_alike(operands):
+        strides = _strides_of_all(operands)
+        if strides or any(map(_is_open, operands)):
+            return strides
     return _dense(result.size(), _sorted(result.size(), [_steps(each, result) for each in operands]))
+
+
+def _strides_of_all(operands: Sequence[torch.Tensor]) -> Strides | None:
+    """Those of a result of `operands` of one shape that lie in one way, without gaps; None where they don't.
+
+    Without memory, PyTorch sorts their dimensions, too, by strides that say nothing where there is one element.
+    """
+    first, sizes = operands[0].stride(), operands[0].size()
+    formats = [
+        make_contiguous_strides_for(sizes),
+        *([make_channels_last_strides_for(sizes)] if len(sizes) == 4 else ()),
+    ]
+    for strides in formats:
+        if all(_lies_so(each, strides) for each in operands):
+            return tuple(strides)
+    is_same = all(_are_same(first, each.stride()) for each in operands)
+    return first if is_same and is_dense(operands[0]) else None
+
+
+def _is_open(tensor: torch.Tensor) -> bool:
+    numbers = (*tensor.size(), *tensor.stride())
+    return any(isinstance(each, torch.SymInt) and each.node.maybe_as_int() is None for each in numbers)
+
+
+def _are_same(strides: Sequence, others: Sequence) -> bool:
+    return all(statically_known_true(one == other) for one, other in zip(strides, others, strict=True))
+
+
+def _lies_so(tensor: torch.Tensor, strides: Sequence) -> bool:
+    """Whether `tensor` has these strides, dimensions of one element left aside."""
+    found = zip(tensor.size(), tensor.stride(), strides, strict=True)
+    return all(_is_one(size) or statically_known_true(stride == wanted) for size, stride, wanted in found)
+
+
+def is_dense(tensor: torch.Tensor) -> bool:
+    """Whether `tensor` has neither gaps nor elements that overlap; of open sizes, whether it surely has none."""
+    pairs = [each for each in zip(tensor.size(), tensor.stride(), strict=True) if not _is_one(each[0])]
+    step = 1
+    while pairs:
+        inner = next((each for each in pairs if statically_known_true(each[1] == step)), None)
+        if inner is None:
+            return False
+        pairs.remove(inner)
+        step *= inner[0]
+    return True
 
 
 def _has_one_element_somewhere(result: torch.Tensor) -> bool:
@@ -38,10 +89,12 @@ def _is_one(size: int | torch.SymInt) -> bool:
     return (size.node.maybe_as_int() if isinstance(size, torch.SymInt) else size) == 1
 
 
-def _operands(func: torch._ops.OpOverload) -> int:
+def _operands(func: torch._ops.OpOverload, args: tuple) -> int:
     """How many the kernel has: a number that stands for one is an operand without dimensions, but a weight is none."""
-    tensors = sum(str(argument.type) == "Tensor" for argument in func._schema.arguments)
-    return tensors + (func._overloadname == "Scalar" and func._opname != "lerp")
+    pairs = zip((str(argument.type) for argument in func._schema.arguments), args, strict=False)
+    tensors = sum(type_ == "Tensor" or (type_ == "Optional[Tensor]" and given is not None) for type_, given in pairs)
+    is_operand = "scalar" in func._overloadname.lower() and func._overloadname != "Tensor_Scalar"
+    return tensors + (is_operand and func._opname != "lerp")
 
 
 def _are_alike(tensors: Sequence[torch.Tensor]) -> bool:

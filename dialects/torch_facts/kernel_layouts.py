@@ -8,7 +8,7 @@ from torch.fx.experimental.symbolic_shapes import guard_or_false, guard_or_true,
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map_only
 
-from dovetail.dialects.torch_facts.broadcast_strides import broadcast_strides
+from dovetail.dialects.torch_facts.broadcast_strides import broadcast_strides, is_dense
 from dovetail.dialects.torch_facts.empty import is_empty
 from dovetail.dialects.torch_facts.ops import row_of_func
 from dovetail.dialects.torch_facts.row import Layout
@@ -34,15 +34,17 @@ def as_kernel_lays_out(func: Callable, args: tuple, kwargs: dict, result):
     tensors = [leaf for leaf in tree_leaves(args) if isinstance(leaf, torch.Tensor)]
     if not tensors or tensors[0].device.type not in KERNELS or not isinstance(func, torch._ops.OpOverload):
         return result
+    if func._opname.endswith("_like") and kwargs.get("memory_format") in (None, torch.preserve_format):
+        return _with_strides(result, _strides_of_like(tensors[0]))
     if func is _aten.constant_pad_nd.default and _pads_nothing(args[1]):
         return torch.empty_like(tensors[0].as_strided(result.size(), tensors[0].stride()))
     layout = _layout(func, args, KERNELS[tensors[0].device.type])
     has_elements = isinstance(result, torch.Tensor) and not is_empty(result)
-    if has_elements and layout in (Layout.TOLD, Layout.TOGETHER):
-        strides = broadcast_strides(func, args, result)
+    if has_elements and layout in (Layout.TOLD, Layout.TOGETHER, Layout.ITERATED):
+        strides = broadcast_strides(func, args, result, layout is Layout.ITERATED)
         if strides is not None:
             return _with_strides(result, strides)
-    if layout is not Layout.TOLD:
+    if layout not in (Layout.TOLD, Layout.ITERATED, Layout.COPIED):
         return _relaid(result, layout, tensors)
     if has_elements or not isinstance(result, torch.Tensor):
         return result
@@ -87,13 +89,19 @@ def _relaid(result, layout: Layout, tensors: list[torch.Tensor]):
     if layout is Layout.TOGETHER:
         is_alone = len(tensors) == 1 or is_empty(result)
         return result if is_alone else _with_strides(result, (tensors[0] + tensors[1]).stride())
-    if layout is Layout.FIRST:
-        return torch.empty_like(tensors[0]) if result.dim() else result
-    if layout is Layout.SECOND:
-        return torch.empty_like(tensors[1]) if result.dim() else result
+    if layout in (Layout.FIRST, Layout.SECOND):
+        return _with_strides(result, _strides_of_like(tensors[layout is Layout.SECOND])) if result.dim() else result
     if layout is Layout.ROWS:
         return torch.empty_like(result, memory_format=torch.contiguous_format)
     return torch.empty_like(result, memory_format=_suggested(tensors[layout is Layout.FORMAT_OF_SECOND]))
+
+
+def _strides_of_like(tensor: torch.Tensor) -> Strides:
+    """Those of `empty_like`: the tensor's own if it is dense, whatever they are where there is one element.
+
+    Without memory, PyTorch sorts dimensions by them.
+    """
+    return tensor.stride() if is_dense(tensor) else torch.empty_like(tensor).stride()
 
 
 def _with_strides(result: torch.Tensor, strides: Strides) -> torch.Tensor:

@@ -63,8 +63,10 @@ class Layout(Enum):
     """How a kernel lays its (first) result out, where PyTorch's own description of it says otherwise."""
 
     TOLD = "told"  # as described
+    COPIED = "copied"  # as described: not by all operands, unlike others that are tagged as pointwise
     ROWS = "rows"  # row by row, where it is described to lie as an operand does
     FIRST = "first"  # as the first operand, where it is described by ops on others
+    ITERATED = "iterated"  # by all operands of its shape, where it is described by ops on them
     TOGETHER = "together"  # by the first two operands, as a sum of them does, where it is described by one
     SECOND = "second"  # as the second operand, likewise: the gradient of an op, by the op's operand
     FORMAT = "format"  # channels last where the first operand is, else row by row

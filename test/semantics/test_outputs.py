@@ -455,3 +455,14 @@ def test_as_strided_of_a_copy_of_a_part():
     assert_same(
         fn, torch.arange(8.0), prepare=lambda x: (x[4:].view(2, 2),), then=lambda results, _: results[0].add_(1)
     )
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_activation_of_pooled_images(size: int):
+    """Catches strides of images channels last: of one pixel each, eager takes them for rows."""
+
+    def fn(x):
+        pooled = torch.nn.functional.adaptive_avg_pool2d(x, size)
+        return pooled, pooled.relu(), torch.nn.functional.hardswish(pooled), torch.zeros_like(pooled)
+
+    assert_same(fn, torch.randn(2, 6, 4, 4).contiguous(memory_format=torch.channels_last))

@@ -63,10 +63,10 @@ LIBRARY = (
     _reading("masked_select", awaited=("default", "out")),
     _reading("take"),
     _indexing("_unsafe_index", recompute=Recompute.FREE),
-    _indexing("index_fill", layout=Layout.FIRST),
+    *alike(partial(_indexing, layout=Layout.FIRST), "index_fill index_put"),
     *alike(
         _indexing,
-        "index_add index_copy index_put masked_scatter put scatter scatter_add scatter_reduce "
+        "index_add index_copy masked_scatter put scatter scatter_add scatter_reduce "
         "_unsafe_index_put _unsafe_masked_index _unsafe_masked_index_put_accumulate",
     ),
     _indexing("nonzero", awaited=("default", "out")),

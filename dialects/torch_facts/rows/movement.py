@@ -7,11 +7,12 @@ MOVEMENT = (
     movement("cat", joins=Joins.ALONG),
     movement("constant_pad_nd", refused=(Refused("negative padding does not compile", when=When.SHRINKING),)),
     movement("diagonal_scatter", refused=(Refused("does not compile"),)),
+    movement("flip", layout=Layout.FIRST),
     movement("roll", layout=Layout.FORMAT, layout_on_cuda=Layout.ROWS),
     movement("select_scatter", refused=(Refused("writes over its operand, which others read"),)),
     movement("stack", joins=Joins.ANEW),
     *alike(
         movement,
-        "flip pixel_shuffle repeat rot90 select_backward slice_backward slice_scatter tile unfold_backward",
+        "pixel_shuffle repeat rot90 select_backward slice_backward slice_scatter tile unfold_backward",
     ),
 )

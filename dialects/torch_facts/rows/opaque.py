@@ -39,7 +39,7 @@ OPAQUE = (
     opaque("repeat_interleave", awaited=("Tensor",)),
     *alike(partial(_deciding, rounding=Rounding.NEVER), "cummax cummin mode nanmedian"),
     _whole("bernoulli", decides_by=None, drawn_by="aten.bernoulli_.float"),
-    _whole("native_dropout", drawn_by="aten.bernoulli_.float"),
+    _whole("native_dropout", layout=Layout.ITERATED, drawn_by="aten.bernoulli_.float"),
     _whole("rrelu_with_noise", layout=Layout.ROWS),
     *alike(_whole, "exponential normal rrelu_with_noise_functional uniform"),
     *alike(
@@ -51,13 +51,14 @@ OPAQUE = (
         partial(_in_rows_on_cuda, layout=Layout.FORMAT_OF_SECOND),
         "reflection_pad2d_backward replication_pad2d_backward",
     ),
+    _in_parts("mse_loss", layout=Layout.ITERATED),
     _in_parts("mse_loss_backward", layout=Layout.ROWS),
     *alike(_running, "cudnn_batch_norm miopen_batch_norm"),
     _running("native_batch_norm", traced=Traced.IN_PARTS, layout=Layout.FORMAT, layout_on_cuda=Layout.FIRST),
     _in_parts("native_batch_norm_backward", layout=Layout.FORMAT_OF_SECOND),
     *alike(
         _in_parts,
-        "mse_loss _native_batch_norm_legit _native_batch_norm_legit_functional _native_batch_norm_legit_no_training "
+        "_native_batch_norm_legit _native_batch_norm_legit_functional _native_batch_norm_legit_no_training "
         "native_group_norm_backward nll_loss_backward nll_loss_forward",
     ),
 )

@@ -72,6 +72,49 @@ def test_strides_are_the_kernels(function, layouts, device: str):
     assert [each.stride() for each in tree_leaves(told)] == [each.stride() for each in tree_leaves(right)]
 
 
+OF_ONE_ELEMENT = [
+    *(((2, 3, 1, 1), (3, 1, 3, 3)), ((2, 1, 4, 4), (16, 1, 4, 1)), ((2, 3, 1, 4), (12, 1, 999, 3))),
+    *(((1, 3, 4, 4), (777, 1, 12, 3)), ((1, 3, 4, 4), (5, 16, 4, 1)), ((3, 1, 5), (5, 1, 1)), ((1, 5), (1, 1))),
+]
+"""Sizes and strides of tensors without gaps, some of whose dimensions have one element: their strides say nothing."""
+KEEPING_STRIDES = {
+    "relu": torch.relu,
+    "sum": lambda x: x + x,
+    "product": lambda x: x * 2,
+    "comparison": lambda x: x > x * 2,
+    "hardtanh": functional.hardtanh,
+    "hardswish": functional.hardswish,
+    "nan_to_num": torch.nan_to_num,
+    "deg2rad": torch.deg2rad,
+    "clamp": lambda x: x.clamp(x / 2, x * 2),
+    "clone": torch.clone,
+    "double": torch.Tensor.double,
+    "zeros_like": torch.zeros_like,
+    "fill": lambda x: torch.fill(x, 1.0),
+    "flip": lambda x: x.flip(0),
+    "in rows": lambda x: torch.zeros_like(x, memory_format=torch.contiguous_format),
+    "tril": lambda x: x.tril(),
+    "log_softmax": lambda x: x.log_softmax(1),
+    "layer_norm": lambda x: functional.layer_norm(x, x.shape[1:]),
+    "mse_loss": lambda x: functional.mse_loss(x, x * 2, reduction="none"),
+    "xlogy": lambda x: torch.xlogy(2.0, x),
+    "threshold_backward": lambda x: torch.ops.aten.threshold_backward(x, x.clone(), 0),
+    "lerp": lambda x: torch.lerp(x, x, 0.5),
+}
+
+
+@pytest.mark.parametrize("function", KEEPING_STRIDES.values(), ids=KEEPING_STRIDES)
+def test_strides_along_one_element(function, device: str):
+    """Would catch pooled images, channels last, whose activations lie channels last: eager takes them for rows."""
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+    for sizes, strides in OF_ONE_ELEMENT:
+        x = torch.empty_strided(sizes, strides).copy_(torch.rand(sizes))
+        fake = mode.from_tensor(x)
+        with mode, KernelLayouts():
+            told = function(fake)
+        assert (sizes, strides, told.stride()) == (sizes, strides, function(x).stride())
+
+
 @pytest.mark.parametrize("sizes", [(1, 2, 1, 1), (2, 1, 3, 3), (2, 4, 1, 1), (1, 2, 1, 3), (2, 3, 2, 2), (1, 1, 1, 1)])
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 2, 3, 1), (3, 2, 1, 0)])
 def test_formats_that_strides_say(sizes: tuple[int, ...], order: tuple[int, ...]):
