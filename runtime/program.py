@@ -78,7 +78,10 @@ def load_plain_program(
         node = make_border(facts, bindings[forward], bindings[backward], partial, replay, interrupted)
         bindings[name] = node if interrupted is None else interrupted.apply(node, _refusal(facts))
     entry = emit(symbol(found.call), HELPERS)
-    entry = with_updates(found, executables, entry) if interrupted is None else interrupted.finish(entry)
+    if interrupted is not None:
+        entry = interrupted.finish(entry)
+    elif not recorded:
+        entry = with_updates(found, executables, entry)
     return _on_current_device(module, entry), sources
 
 

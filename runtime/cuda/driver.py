@@ -22,6 +22,11 @@ _STICKY = frozenset(
 )  # fmt: skip
 """Errors of kernels: each call of the driver in the process reports such a one from then on."""
 
+_VERSION = 11030
+"""CUDA 11.3, whose form of functions is asked for; as much as PyTorch 2 needs."""
+_LEGACY_STREAM = 1
+"""Stream 0 is the one that all threads share, as torch takes it to be."""
+
 _forked_from: int | None = None
 
 
@@ -33,6 +38,13 @@ def functions() -> ModuleType:
     except ImportError as error:
         raise LaunchError(f"regions for CUDA are launched through cuda-bindings, which fails: {error}") from error
     return driver
+
+
+def address_of(name: str) -> int:
+    """Where the driver's function `name` lies, which takes streams as torch does; raises LaunchError if it has none."""
+    driver = functions()
+    found = checked(driver.cuGetProcAddress(name.encode(), _VERSION, _LEGACY_STREAM), f"looking for '{name}'")
+    return int(found[0])
 
 
 def checked(outcome: tuple, what: str) -> Any:
@@ -67,6 +79,15 @@ def on(device: int) -> Iterator[None]:
     finally:
         if int(previous):
             checked(driver.cuCtxSetCurrent(previous), "giving the thread its CUDA device back")
+
+
+def keep_context(device: int) -> bool:
+    """Gives a thread that has no context `device`'s; tells whether it had none."""
+    had_none = not int(checked(functions().cuCtxGetCurrent(), "asking for the thread's CUDA context"))
+    if had_none:
+        with on(device):
+            pass
+    return had_none
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from dovetail.runtime.cuda.library import Library, upload
 from dovetail.runtime.cuda.plan_record import PlanRecord
 from dovetail.runtime.launches.plan_records import Copy, Dispatch, Fill
 
-_INVALID_CONTEXT = 201
+INVALID_CONTEXT = 201
 """The driver's status for a thread that has used no GPU yet."""
 
 Run = Callable[[Sequence[int], int], tuple]
@@ -43,17 +43,17 @@ class Plan:
     def __init__(self, record: PlanRecord, library: Library):
         self.name = record.region
         self.library = library
-        self._record = record
+        self.record = record
         self._lock = threading.Lock()
         self.start_anew()
         _plans.add(self)
 
     def start_anew(self) -> None:
         """Forgets what belongs to a process."""
-        self._prepared: dict[int, _Prepared] = {}
+        self._prepared: dict[int, Prepared] = {}
 
     def __call__(self, *tensors: torch.Tensor) -> None:
-        record = self._record
+        record = self.record
         device = device_of(self.name, record.arguments, tensors)
         prepared = self._prepared.get(device) or self.prepare(device)
         addresses, copies = prepared.arguments.looked_at(tensors)
@@ -69,26 +69,26 @@ class Plan:
             with driver.on(device):
                 prepared.run(addresses)
 
-    def prepare(self, device: int) -> "_Prepared":
+    def prepare(self, device: int) -> "Prepared":
         """Loads the code onto a GPU, once; raises LaunchError if it can't be, or is none that the plan fits."""
         driver.refuse_forked_child()
         with self._lock:
             if device not in self._prepared:
                 try:
-                    self._prepared[device] = _Prepared(self._record, self.library, device)
+                    self._prepared[device] = Prepared(self.record, self.library, device)
                 except LaunchError as error:
                     raise LaunchError(f"region '{self.name}': {error}") from error
             return self._prepared[device]
 
 
-class _Prepared:
-    """A plan on one GPU. `constants` is the address of its constants there."""
+class Prepared:
+    """A plan on one GPU. `kernels` are the driver's, by step; `constants` is the address of its constants there."""
 
     def __init__(self, record: PlanRecord, library: Library, device: int):
         self._record = record
         self._device = device
         self.arguments = Arguments(record.region, record.arguments, device)
-        self._kernels = [library.kernel(device, step) if isinstance(step, Dispatch) else None for step in record.steps]
+        self.kernels = [library.kernel(device, step) if isinstance(step, Dispatch) else None for step in record.steps]
         self.constants = upload(self, record.constants, device) if record.constants else 0
         self._idle: list[list[Run]] = [self._parameters()]
 
@@ -107,18 +107,22 @@ class _Prepared:
 
     def _again(self, index: int, run: Run, status: Any, addresses: Sequence[int], stream: int) -> None:
         """Repeats a step that a thread without a context was refused; raises LaunchError for any other error."""
-        if int(status) == _INVALID_CONTEXT:
+        if int(status) == INVALID_CONTEXT:
             with driver.on(self._device):
                 status = run(addresses, stream)[0]
         if int(status):
-            step = self._record.steps[index]
-            what = f"kernel '{step.entry}'" if isinstance(step, Dispatch) else type(step).__name__.lower()
-            where = f"region '{self._record.region}', step {index}, {what} on cuda:{self._device}"
-            raise LaunchError(f"{where}: {driver.described(status)}")
+            raise LaunchError(f"{where(self._record, index, self._device)}: {driver.described(status)}")
 
     def _parameters(self) -> list[Run]:
-        pairs = zip(self._record.steps, self._kernels, strict=True)
+        pairs = zip(self._record.steps, self.kernels, strict=True)
         return [_PREPARED[type(step)](step, kernel) for step, kernel in pairs]
+
+
+def where(record: PlanRecord, index: int, device: int) -> str:
+    """Which step of which region it is that the driver refuses."""
+    step = record.steps[index]
+    what = f"kernel '{step.entry}'" if isinstance(step, Dispatch) else type(step).__name__.lower()
+    return f"region '{record.region}', step {index}, {what} on cuda:{device}"
 
 
 def _launch(step: Dispatch[int], kernel: Any) -> Run:

@@ -16,6 +16,7 @@ from dovetail.dialects.statements.regions import destinations
 from dovetail.dialects.torch_facts.sizes import print_sizes
 from dovetail.dialects.torch_facts.types import ShapedInfo, shaped_info
 from dovetail.runtime.extension import extension, unusable
+from dovetail.runtime.launches.element_types import kind_of
 from dovetail.runtime.launches.iree_executable import ready
 from dovetail.runtime.launches.misfits import misfit
 from dovetail.runtime.launches.plan_reader import OPERATIONS, PlanReader
@@ -24,8 +25,6 @@ from dovetail.runtime.launches.plan_records import Copy, Dispatch, Fill, MaybeOp
 if TYPE_CHECKING:
     from dovetail.runtime import _launch
 
-# DLPack's numbers of kinds of element, by the start of PyTorch's names.
-_TYPE_CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "complex": 5, "bool": 6}
 _DISPATCH, _FILL, _COPY = range(3)
 
 _libraries: weakref.WeakValueDictionary[str, "_launch.Library"] = weakref.WeakValueDictionary()
@@ -84,7 +83,7 @@ def _argument(info: ShapedInfo | None, is_destination: bool) -> tuple[tuple[int,
     if info is None:
         return (), 0, 0, True, False
     sizes = tuple(-1 if size is None else size for size in info.shape)
-    return sizes, _TYPE_CODES[info.dtype.rstrip("0123456789")], info.itemsize * 8, False, is_destination
+    return sizes, kind_of(info.dtype), info.itemsize * 8, False, is_destination
 
 
 def _replaced(

@@ -4,22 +4,6 @@
 
 enum { MOST_ON_STACK = 8 << 10 };  // bytes, of the numbers of one call
 
-int fits(const Argument *expected, const Tensor *given, int64_t *bytes, int64_t *registers) {
-  if (given->type_code != expected->type_code || given->type_lanes != 1 || given->type_bits != expected->type_bits ||
-      given->ndim != expected->ndim)
-    return 0;
-  *bytes = expected->bytes < 0 ? expected->type_bits / 8 : expected->bytes;
-  int is_empty = 0, overflows = 0;
-  for (int i = 0; i < expected->ndim; i++) {
-    const int64_t size = given->shape[i];
-    if (size != expected->shape[i] && (expected->shape[i] >= 0 || size < 0)) return 0;
-    if (expected->bytes < 0) is_empty |= !size, overflows |= __builtin_mul_overflow(*bytes, size, bytes);
-    if (expected->registers[i] >= 0) registers[expected->registers[i]] = size;
-  }
-  if (is_empty) *bytes = 0;  // of what has no elements, the other sizes may be any
-  return is_empty || !overflows;
-}
-
 // The memory and the numbers of a call.
 typedef struct {
   char **buffers;  // of arguments, transients and the constants
@@ -40,7 +24,7 @@ static int locate(const Plan *plan, Py_ssize_t index, PyObject *given, const Cal
   if (borrow(given, &tensor) || !fits(expected, &tensor, &call->bytes[index], call->registers)) return 0;
   call->buffers[index] = address_of(&tensor);
   // A destination is memory that programs made, or asked about.
-  return lies_well(&tensor) && (expected->is_destination || shows_memory(given));
+  return lies_well(&tensor, HOST) && (expected->is_destination || shows_memory(given));
 }
 
 // What the plan's `misfit` gives in place of argument `index`; NULL with what it raises.

@@ -84,29 +84,12 @@ static PyObject *launches_new(PyTypeObject *type, PyObject *given, PyObject *key
   return NULL;
 }
 
-// Where each of the tensors in a list lies, as bytes; NULL, without an exception, where one doesn't lie as expected.
-static PyObject *located(const Launches *self, PyObject *tensors) {
-  PyObject *starts = PyBytes_FromStringAndSize(NULL, self->tensor_count * sizeof(char *));
-  for (int i = 0; starts && i < self->tensor_count; i++) {
-    PyObject *each = PyList_GET_ITEM(tensors, i);
-    Tensor tensor;
-    int64_t bytes;
-    if (borrow(each, &tensor) || !fits(self->expected[i], &tensor, &bytes, NULL) || !lies_well(&tensor) ||
-        !shows_memory(each))
-      Py_CLEAR(starts);
-    else
-      ((char **)PyBytes_AS_STRING(starts))[i] = address_of(&tensor);
-  }
-  PyErr_Clear();
-  return starts;
-}
-
 static PyObject *launches_call(Launches *self, PyObject *given, PyObject *keywords) {
   PyObject *tensors;
   if (keywords || !PyArg_ParseTuple(given, "O!:Launches", &PyList_Type, &tensors)) return NULL;
   if (PyList_GET_SIZE(tensors) != self->tensor_count)
     return PyErr_Format(PyExc_TypeError, "expected %d tensors, got %zd", self->tensor_count, PyList_GET_SIZE(tensors));
-  PyObject *starts = located(self, tensors);
+  PyObject *starts = located(self->expected, self->tensor_count, HOST, tensors);
   if (!starts) Py_RETURN_FALSE;
   char *const *addresses = (char **)PyBytes_AS_STRING(starts);
   PyObject *result = PyObject_CallOneArg(self->check, starts);

@@ -7,11 +7,7 @@
 #include <structmember.h>
 
 static void plan_dealloc(Plan *self) {
-  for (int i = 0; self->arguments && i < self->argument_count; i++) {
-    free(self->arguments[i].shape);
-    free(self->arguments[i].registers);
-  }
-  free(self->arguments);
+  free_arguments(self->arguments, self->argument_count);
   free(self->steps);
   free(self->ranges);
   free(self->step_constants);
@@ -25,30 +21,6 @@ static void plan_dealloc(Plan *self) {
   Py_XDECREF(self->misfit);
   Py_XDECREF(self->library);
   Py_TYPE(self)->tp_free((PyObject *)self);
-}
-
-static int read_argument(Plan *plan, Argument *argument, PyObject *item) {
-  PyObject *shape;
-  if (!PyArg_ParseTuple(item, "O!bbpp", &PyTuple_Type, &shape, &argument->type_code, &argument->type_bits,
-                        &argument->is_number, &argument->is_destination))
-    return -1;
-  argument->ndim = (int)PyTuple_GET_SIZE(shape);
-  argument->shape = calloc(argument->ndim + 1, sizeof(int64_t));
-  argument->registers = malloc((argument->ndim + 1) * sizeof(int));
-  if (!argument->shape || !argument->registers) return PyErr_NoMemory(), -1;
-  argument->bytes = argument->is_number ? 0 : argument->type_bits / 8;
-  for (int i = 0; i <= argument->ndim; i++) argument->registers[i] = -1;
-  int is_open = 0;
-  for (int i = 0; i < argument->ndim; i++) {
-    const int64_t size = argument->shape[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(shape, i));
-    if (PyErr_Occurred()) return -1;
-    is_open |= size == -1;
-    if (size < -1 || (size >= 0 && __builtin_mul_overflow(argument->bytes, size, &argument->bytes)))
-      return PyErr_SetString(PyExc_ValueError, "has an argument of no sound shape"), -1;
-  }
-  if (is_open) argument->bytes = -1;
-  plan->is_open |= is_open;
-  return 0;
 }
 
 // What a register starts with: a constant, or a number that an argument brings, its size in a dimension.
@@ -96,8 +68,10 @@ static int allocate(Plan *plan) {
 // Reads the parts of a plan; -1 with an exception.
 static int read_parts(Plan *plan, PyObject *arguments, PyObject *registers, PyObject *instructions,
                       PyObject *transients, PyObject *steps) {
-  for (int i = 0; i < plan->argument_count; i++)
-    if (read_argument(plan, &plan->arguments[i], PyTuple_GET_ITEM(arguments, i))) return -1;
+  for (int i = 0; i < plan->argument_count; i++) {
+    if (read_argument(&plan->arguments[i], PyTuple_GET_ITEM(arguments, i))) return -1;
+    plan->is_open |= plan->arguments[i].bytes < 0;
+  }
   for (int i = 0; i < plan->register_count; i++)
     if (read_register(plan, i, PyTuple_GET_ITEM(registers, i))) return -1;
   for (int i = 0; i < plan->instruction_count; i++)

@@ -69,6 +69,14 @@ typedef struct {
   int *registers;         // of each dimension, or of the number; -1: none wants it
 } Argument;
 
+// Where code takes tensors: on a device, at multiples of so many bytes.
+typedef struct {
+  int device_type, device_id;
+  uintptr_t alignment;
+} Place;
+
+extern const Place HOST;
+
 typedef struct {
   int buffer;
   int64_t offset, length;
@@ -112,7 +120,7 @@ static inline int64_t number(Number form, const int64_t *registers) {
   return form.index < 0 ? form.known : registers[form.index];
 }
 
-extern PyTypeObject LibraryType, PlanType, LaunchesType;
+extern PyTypeObject LibraryType, PlanType, LaunchesType, KernelsType;
 
 // ---- registers.c ----
 
@@ -143,10 +151,18 @@ int find_threads(PyObject *get_num_threads);
 // Prepares for threads and forks; an error number.
 int prepare_team(void);
 
-// ---- call.c ----
+// ---- arguments.c ----
 
+// Reads what a plan's text says of an argument; -1 with an exception.
+int read_argument(Argument *argument, PyObject *item);
+void free_arguments(Argument *arguments, int count);
 // Whether `given` is of the expected type and shape; its bytes, and into the registers the sizes that the plan wants.
 int fits(const Argument *expected, const Tensor *given, int64_t *bytes, int64_t *registers);
+// Where each tensor of a list of `count` lies, as bytes; NULL, mostly without an exception, where one is not as expected.
+PyObject *located(const Argument *const *expected, int count, Place place, PyObject *tensors);
+
+// ---- call.c ----
+
 // A plan's vectorcall: runs it on a region's tensors and numbers.
 PyObject *plan_call(PyObject *self, PyObject *const *given, size_t flags, PyObject *keywords);
 
@@ -159,7 +175,7 @@ int borrow(PyObject *given, Tensor *tensor);
 // The first byte in use.
 char *address_of(const Tensor *tensor);
 // Whether the tensor lies where code can take it.
-int lies_well(const Tensor *tensor);
+int lies_well(const Tensor *tensor, Place place);
 // Whether a tensor shows the numbers that its memory holds, as negative views don't; if not, there may be an exception.
 int shows_memory(PyObject *given);
 // Where each of some tensors lies, as bytes of an array of addresses; None where one of them can't be read.

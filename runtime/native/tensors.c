@@ -25,15 +25,16 @@ int borrow(PyObject *given, Tensor *tensor) {
 
 char *address_of(const Tensor *tensor) { return (char *)tensor->data + tensor->byte_offset; }
 
-int lies_well(const Tensor *tensor) {
+int lies_well(const Tensor *tensor, Place place) {
   uint64_t count = 1;
   int is_in_rows = 1;
   for (int i = tensor->ndim - 1; i >= 0; i--) {
     is_in_rows &= tensor->shape[i] == 1 || !tensor->strides || (uint64_t)tensor->strides[i] == count;
     count *= tensor->shape[i];
   }
+  const int is_there = tensor->device_type == place.device_type && tensor->device_id == place.device_id;
   // PyTorch has zeros without memory.
-  return tensor->device_type == ON_CPU && (!count || (is_in_rows && tensor->data)) && !((uintptr_t)address_of(tensor) % ALIGNMENT);
+  return is_there && (!count || (is_in_rows && tensor->data)) && !((uintptr_t)address_of(tensor) % place.alignment);
 }
 
 int shows_memory(PyObject *given) {
@@ -68,7 +69,7 @@ PyObject *are_ready(PyObject *module, PyObject *given) {
   for (Py_ssize_t i = 0; are && i < PySequence_Fast_GET_SIZE(tensors); i++) {
     PyObject *each = PySequence_Fast_GET_ITEM(tensors, i);
     Tensor tensor;
-    are = !borrow(each, &tensor) && lies_well(&tensor) && shows_memory(each);
+    are = !borrow(each, &tensor) && lies_well(&tensor, HOST) && shows_memory(each);
   }
   PyErr_Clear();
   Py_DECREF(tensors);

@@ -391,6 +391,63 @@ def check_sequences(launch: Any, library: Any, draw: random.Random) -> None:
     must_refuse(TypeError, launch.Launches, (one,), 2, seen.append)
 
 
+def check_kernels(launch: Any, draw: random.Random) -> None:
+    """Kernels of a GPU on tensors of one list, by a driver that notes its calls: all are launched, or nothing is."""
+    expected, seen, calls, statuses = ((64,), 0, 32, False, False), [], [], []
+    numbers = ctypes.POINTER(ctypes.c_uint32), ctypes.POINTER(ctypes.c_uint64)
+
+    @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3)
+    def driver(kernel: int, *given: int) -> int:
+        *sizes, stream, parameters, _ = given
+        where = (ctypes.c_void_p * 4).from_address(parameters)
+        values = [ctypes.cast(at, numbers[i < 2])[0] for i, at in enumerate(where[:3])]
+        calls.append((kernel, sizes, stream, values))
+        return statuses.pop() if statuses else 0
+
+    def kernel(handle: int, *bindings: tuple[int, int]) -> tuple:
+        return handle, (5, 2, 1), (64, 1, 3), 96, (0xFFFFFFFF,), bindings
+
+    def refused(number: int, status: int) -> None:
+        if status != 201:
+            raise KeyError(number)
+
+    address, place = ctypes.cast(driver, ctypes.c_void_p).value, (1, 0, 16)
+    given = [Guarded(64).tensor for _ in range(3)]
+    starts = [each.data_ptr() for each in given]
+    made = (kernel(1 << 40, (2, 0), (0, 16)), kernel(7, (1, 4), (1, 0)))
+    run = launch.Kernels(address, place, (expected,) * 3, made, seen.append, refused)
+    model = [
+        (1 << 40, [5, 2, 1, 64, 1, 3, 96], 1 << 41, [starts[2], starts[0] + 16, 0xFFFFFFFF]),
+        (7, [5, 2, 1, 64, 1, 3, 96], 1 << 41, [starts[1] + 4, starts[1], 0xFFFFFFFF]),
+    ]
+    if not run(given, 1 << 41) or calls != model or memoryview(seen.pop()).cast("Q").tolist() != starts:
+        raise SystemExit("kernels are launched otherwise")
+    statuses[:] = [0, 201, 201, 0]
+    if not run(given, 1 << 41) or calls[2:] != [model[0], *[model[1]] * 3]:
+        raise SystemExit("a kernel that was refused is not launched again")
+    statuses[:] = [2, 0]
+    must_refuse(KeyError, run, given, 0)
+    calls.clear(), seen.clear()
+    for other in (torch.zeros(63, dtype=torch.int32), torch.zeros(65, dtype=torch.int32)[1:], given[0].float(), None):
+        if run([*given[:2], other], 0) or seen or calls:
+            raise SystemExit("kernels run on what does not fit")
+    if launch.Kernels(address, (2, 0, 16), (expected,) * 3, made, seen.append, refused)(given, 0) or calls:
+        raise SystemExit("a GPU's kernels run on the host's memory")
+    must_refuse(
+        ZeroDivisionError, launch.Kernels(address, place, (expected,) * 3, made, lambda _: 1 // 0, refused), given, 0
+    )
+    for wrong in ((given[:2], 0), (tuple(given), 0), (given,)):
+        must_refuse(TypeError, run, *wrong)
+    for bindings in (((3, 0),), ((-1, 0),), ((0, 0),) * 600):
+        must_refuse(
+            ValueError, launch.Kernels, address, place, (expected,) * 3, (kernel(7, *bindings),), seen.append, refused
+        )
+    for tensors in ((((-1,), 0, 32, False, False),) * 3, (((), 0, 0, True, False),) * 3):
+        must_refuse(ValueError, launch.Kernels, address, place, tensors, made, seen.append, refused)
+    must_refuse(ValueError, launch.Kernels, 0, place, (expected,) * 3, made, seen.append, refused)
+    must_refuse(TypeError, launch.Kernels, address, place, (expected,) * 3, (7,), seen.append, refused)
+
+
 def check_team(launch: Any, library: Any) -> None:
     """Steps of one workgroup each that wait for none of each other: one thread ran them all."""
     size = 40_000
@@ -469,6 +526,7 @@ def main() -> None:
             check_open_refusals(launch, launch.Library(code))
             check_places(launch, draw)
             check_sequences(launch, launch.Library(code), draw)
+            check_kernels(launch, draw)
             check_team(launch, launch.Library(code))
             in_threads(made[-20:], seed)
             in_a_team(made[-20:], draw)

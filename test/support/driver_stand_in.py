@@ -48,6 +48,14 @@ class Kernel:
     parameters: tuple[int, ...]
     local_bytes: int = 0
 
+    def __int__(self) -> int:
+        return id(self)
+
+
+_LAUNCH = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
+)
+
 
 @dataclass
 class StandIn:
@@ -63,6 +71,7 @@ class StandIn:
     stream: int = 77
     device: int = 0
     CUlaunchConfig = SimpleNamespace
+    CUresult = Status
     CUfunction_attribute = SimpleNamespace(
         CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES="local", CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES="shared"
     )
@@ -72,6 +81,7 @@ class StandIn:
 
     def __post_init__(self) -> None:
         self._addresses = itertools.count(1 << 20, 1 << 12)
+        self._launch = _LAUNCH(self._launched)
 
     def names(self) -> list[str]:
         """What was called, without what only asks or changes the thread's state."""
@@ -89,6 +99,21 @@ class StandIn:
         grid = (config.gridDimX, config.gridDimY, config.gridDimZ)
         block = (config.blockDimX, config.blockDimY, config.blockDimZ)
         return self._noted("cuLaunchKernelEx", kernel.name, grid, block, config.sharedMemBytes, config.hStream, given)
+
+    def cuGetProcAddress(self, name: bytes, version: int, flags: int) -> tuple:
+        if name != b"cuLaunchKernel":
+            return Status.NOT_FOUND, 0, None
+        return Status.SUCCESS, ctypes.cast(self._launch, ctypes.c_void_p).value, None
+
+    def _launched(self, kernel: int, *given: int) -> int:
+        """`cuLaunchKernel`, as C calls it; noted as the other is."""
+        *sizes, shared_bytes, stream, where, extra = given
+        names = [f"{what}Dim{axis}" for what in ("grid", "block") for axis in "XYZ"]
+        config = self.CUlaunchConfig(
+            **dict(zip(names, sizes, strict=True)), sharedMemBytes=shared_bytes, hStream=stream
+        )
+        [found] = [each for each in self.kernels if id(each) == kernel]
+        return int(self.cuLaunchKernelEx(config, found, where, extra or 0)[0])
 
     def cuModuleGetFunction(self, module: int, name: bytes) -> tuple:
         found = [kernel for kernel in self.kernels if kernel.name == name.decode()]
