@@ -38,7 +38,7 @@ class Kernels:
         place: tuple[int, int, int],
         tensors: tuple[tuple[tuple[int, ...], int, int, bool, bool], ...],
         kernels: tuple[
-            tuple[int, tuple[int, ...], tuple[int, ...], int, tuple[int, ...], tuple[tuple[int, int], ...]], ...
+            tuple[int, tuple[int, ...], tuple[int, ...], int, tuple[int, ...], tuple[tuple[int, int], ...], int], ...
         ],
         check: Callable[[bytes], None],
         refused: Callable[[int, int], None],

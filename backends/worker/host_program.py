@@ -12,6 +12,7 @@ from dovetail.backends.worker.executables import FORMATS, Binary, executable, na
 from dovetail.backends.worker.forwarded_copies import forward_copies
 from dovetail.backends.worker.globals import contents
 from dovetail.backends.worker.host_ops import Unreadable, check_known, made_by, number, ops_in, segments
+from dovetail.backends.worker.launched_together import launch_together
 from dovetail.backends.worker.numbers import NUMBERS, Numbers
 from dovetail.backends.worker.walk import producer, reading
 
@@ -42,6 +43,11 @@ def read_plans(text: bytes, names: list[str]) -> tuple[dict[str, Any], bytes]:
                     used[index] = codes[index].code
             except Unreadable as reason:
                 found[name] = {"unreadable": str(reason)}
+    for index in used:
+        if codes[index].is_for_gpu:
+            used[index] = launch_together(
+                [plan for plan in found.values() if plan.get("executable") == index], used[index]
+            )
     return {"plans": found, "codes": {name: len(code) for name, code in used.items()}}, b"".join(used.values())
 
 

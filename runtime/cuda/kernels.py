@@ -10,7 +10,7 @@ from dovetail.runtime.cuda import driver, torch_streams
 from dovetail.runtime.cuda.arguments import ALIGNMENT
 from dovetail.runtime.cuda.plan import INVALID_CONTEXT, Plan, where
 from dovetail.runtime.launches.element_types import kind_of
-from dovetail.runtime.launches.plan_records import Dispatch
+from dovetail.runtime.launches.plan_records import Dispatch, table
 
 if TYPE_CHECKING:
     from dovetail.runtime import _launch
@@ -79,4 +79,4 @@ def only_kernels(plan: Plan) -> bool:
 def _launch_of(step: Any, kernel: Any, positions: tuple[int, ...]) -> tuple:
     """As the extension takes it."""
     bindings = tuple((positions[binding.buffer], binding.offset) for binding in step.bindings)
-    return int(kernel), step.workgroups, step.threads, step.shared_bytes, step.words, bindings
+    return int(kernel), step.workgroups, step.threads, step.shared_bytes, step.words, bindings, table(step)

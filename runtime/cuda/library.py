@@ -11,7 +11,7 @@ import torch
 from dovetail.backends.cuda.assembler import MOST_LOCAL_BYTES
 from dovetail.errors import LaunchError
 from dovetail.runtime.cuda import driver
-from dovetail.runtime.launches.plan_records import Dispatch
+from dovetail.runtime.launches.plan_records import Dispatch, table
 
 _LOG_BYTES = 4096
 
@@ -93,7 +93,8 @@ def _check_parameters(kernel: Any, dispatch: Dispatch[int]) -> None:
     found: list[int] = []
     while not int((outcome := functions.cuFuncGetParamInfo(kernel, len(found)))[0]):
         found.append(outcome[2])
-    expected = [8] * len(dispatch.bindings) + [4] * len(dispatch.words)
+    addresses = [8 * table(dispatch)] if dispatch.sets else [8] * len(dispatch.bindings)
+    expected = addresses + [4] * len(dispatch.words)
     if found != expected:
         raise LaunchError(f"kernel '{dispatch.entry}' takes parameters of {found} bytes, the plan gives {expected}")
 

@@ -154,7 +154,7 @@ def _closed(
             workgroups = tuple(_number(count, values) for count in step.workgroups)
             words = tuple(_number(word, values) & 0xFFFFFFFF for word in step.words)
             bindings = tuple(map(range_of, step.bindings))
-            return Dispatch(step.entry, workgroups, step.threads, step.shared_bytes, words, bindings)
+            return Dispatch(step.entry, workgroups, step.threads, step.shared_bytes, words, bindings, step.sets)
         case Fill():
             return Fill(range_of(step.target), step.bits, step.width)
         case Copy():

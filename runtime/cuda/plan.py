@@ -14,7 +14,7 @@ from dovetail.runtime.cuda import driver, torch_streams
 from dovetail.runtime.cuda.arguments import Arguments, device_of
 from dovetail.runtime.cuda.library import Library, upload
 from dovetail.runtime.cuda.plan_record import PlanRecord
-from dovetail.runtime.launches.plan_records import Copy, Dispatch, Fill
+from dovetail.runtime.launches.plan_records import Copy, Dispatch, Fill, table
 
 INVALID_CONTEXT = 201
 """The driver's status for a thread that has used no GPU yet."""
@@ -126,16 +126,16 @@ def where(record: PlanRecord, index: int, device: int) -> str:
 
 
 def _launch(step: Dispatch[int], kernel: Any) -> Run:
-    """Parameters lie in cells of 8 bytes, of which a word takes the first half."""
+    """Parameters lie in cells of 8 bytes, of which a word takes the first half; those of sets of bindings are one."""
     functions = driver.functions()
     config = functions.CUlaunchConfig()
     config.gridDimX, config.gridDimY, config.gridDimZ = step.workgroups
     config.blockDimX, config.blockDimY, config.blockDimZ = step.threads
     config.sharedMemBytes = step.shared_bytes
-    count = len(step.bindings) + len(step.words)
-    cells = (ctypes.c_uint64 * count)(*[0] * len(step.bindings), *(word for word in step.words))
-    start = ctypes.addressof(cells)
-    pointers = (ctypes.c_void_p * count)(*(start + 8 * index for index in range(count)))
+    addresses = table(step) or len(step.bindings)
+    cells = (ctypes.c_uint64 * (addresses + len(step.words)))(*[0] * addresses, *step.words)
+    starts = [*range(0, addresses, addresses if step.sets else 1), *range(addresses, len(cells))]
+    pointers = (ctypes.c_void_p * len(starts))(*(ctypes.addressof(cells) + 8 * start for start in starts))
     indices = [(cell, binding.buffer, binding.offset) for cell, binding in enumerate(step.bindings)]
     launch, where = functions.cuLaunchKernelEx, ctypes.addressof(pointers)
 

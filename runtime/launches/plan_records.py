@@ -28,7 +28,8 @@ class Range(NamedTuple, Generic[N]):
 class Dispatch(Generic[N]):
     """A kernel's launch: `workgroups` in x, y and z; on a GPU, of `threads`, with `shared_bytes` of dynamic memory.
 
-    Its parameters are the addresses of `bindings`, then `words` of 32 bits.
+    Its parameters are the addresses of `bindings`, then `words` of 32 bits. With `sets`, the first is an array of so
+    many sets of addresses, of which `bindings` are as many as there are workgroups in y.
     """
 
     entry: str
@@ -37,6 +38,7 @@ class Dispatch(Generic[N]):
     shared_bytes: int
     words: tuple[N, ...]
     bindings: tuple[Range[N], ...]
+    sets: int = 0
 
 
 @dataclass(frozen=True)
@@ -57,3 +59,8 @@ class Copy(Generic[N]):
 
 
 Step: TypeAlias = Dispatch[N] | Fill[N] | Copy[N]
+
+
+def table(launch: Dispatch[int]) -> int:
+    """How many addresses the first parameter of `launch` holds; 0 where each is a parameter."""
+    return launch.sets and len(launch.bindings) // launch.workgroups[1] * launch.sets

@@ -9,7 +9,7 @@ enum { MOST_PARAMETERS = 512 };  // of a kernel: 4 KiB of addresses
 typedef struct {
   void *kernel;
   unsigned workgroups[3], threads[3], shared_bytes;
-  int binding_count, word_count;
+  int binding_count, word_count, table;  // table: addresses in the first parameter; 0: each is a parameter
   struct {
     int position;  // of a tensor, in the list
     int64_t offset;
@@ -43,6 +43,8 @@ static void kernels_dealloc(Kernels *self) {
 
 static int read_bindings(const Kernels *self, Kernel *kernel, PyObject *bindings, PyObject *words) {
   const Py_ssize_t binding_count = PyTuple_GET_SIZE(bindings), word_count = PyTuple_GET_SIZE(words);
+  if (kernel->table && (kernel->table < binding_count || kernel->table > MOST_PARAMETERS))
+    return PyErr_Format(PyExc_ValueError, "gives %zd bindings in a table of %d", binding_count, kernel->table), -1;
   if (binding_count + word_count > MOST_PARAMETERS)
     return PyErr_SetString(PyExc_ValueError, "gives a kernel too many parameters"), -1;
   kernel->bindings = calloc(binding_count + 1, sizeof *kernel->bindings);
@@ -67,9 +69,9 @@ static int read_kernel(const Kernels *self, Kernel *kernel, PyObject *item) {
   unsigned long long handle;
   PyObject *bindings, *words;
   if (!PyTuple_Check(item)) return PyErr_SetString(PyExc_TypeError, "expected a kernel's launch"), -1;
-  if (!PyArg_ParseTuple(item, "K(III)(III)IO!O!", &handle, &kernel->workgroups[0], &kernel->workgroups[1],
+  if (!PyArg_ParseTuple(item, "K(III)(III)IO!O!i", &handle, &kernel->workgroups[0], &kernel->workgroups[1],
                         &kernel->workgroups[2], &kernel->threads[0], &kernel->threads[1], &kernel->threads[2],
-                        &kernel->shared_bytes, &PyTuple_Type, &words, &PyTuple_Type, &bindings))
+                        &kernel->shared_bytes, &PyTuple_Type, &words, &PyTuple_Type, &bindings, &kernel->table))
     return -1;
   kernel->kernel = (void *)(uintptr_t)handle;
   return read_bindings(self, kernel, bindings, words);
@@ -112,13 +114,15 @@ static PyObject *kernels_new(PyTypeObject *type, PyObject *given, PyObject *keyw
 }
 
 static int launch_one(const Kernels *self, const Kernel *kernel, char *const *addresses, void *stream) {
-  const char *bindings[kernel->binding_count + 1];
+  const char *bindings[(kernel->table ? kernel->table : kernel->binding_count) + 1];
   void *parameters[kernel->binding_count + kernel->word_count + 1];
+  int count = 0;
   for (int i = 0; i < kernel->binding_count; i++) {
     bindings[i] = addresses[kernel->bindings[i].position] + kernel->bindings[i].offset;
-    parameters[i] = &bindings[i];
+    if (!i || !kernel->table) parameters[count++] = &bindings[i];
   }
-  for (int i = 0; i < kernel->word_count; i++) parameters[kernel->binding_count + i] = &kernel->words[i];
+  for (int i = kernel->binding_count; i < kernel->table; i++) bindings[i] = NULL;  // copied, and read by no workgroup
+  for (int i = 0; i < kernel->word_count; i++) parameters[count++] = &kernel->words[i];
   const unsigned *workgroups = kernel->workgroups, *threads = kernel->threads;
   return self->launch(kernel->kernel, workgroups[0], workgroups[1], workgroups[2], threads[0], threads[1], threads[2],
                       kernel->shared_bytes, stream, parameters, NULL);

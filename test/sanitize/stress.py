@@ -404,8 +404,8 @@ def check_kernels(launch: Any, draw: random.Random) -> None:
         calls.append((kernel, sizes, stream, values))
         return statuses.pop() if statuses else 0
 
-    def kernel(handle: int, *bindings: tuple[int, int]) -> tuple:
-        return handle, (5, 2, 1), (64, 1, 3), 96, (0xFFFFFFFF,), bindings
+    def kernel(handle: int, *bindings: tuple[int, int], table: int = 0) -> tuple:
+        return handle, (5, 2, 1), (64, 1, 3), 96, (0xFFFFFFFF,), bindings, table
 
     def refused(number: int, status: int) -> None:
         if status != 201:
@@ -425,6 +425,20 @@ def check_kernels(launch: Any, draw: random.Random) -> None:
     statuses[:] = [0, 201, 201, 0]
     if not run(given, 1 << 41) or calls[2:] != [model[0], *[model[1]] * 3]:
         raise SystemExit("a kernel that was refused is not launched again")
+    table = (ctypes.c_uint64 * 5)()
+
+    @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3)
+    def reader(kernel: int, *given: int) -> int:
+        where = (ctypes.c_void_p * 2).from_address(given[-2])
+        ctypes.memmove(table, where[0], ctypes.sizeof(table))
+        return ctypes.c_uint32.from_address(where[1]).value != 0xFFFFFFFF
+
+    of_sets = ctypes.cast(reader, ctypes.c_void_p).value, place, (expected,) * 3
+    launch.Kernels(*of_sets, (kernel(7, (2, 0), (1, 4), (0, 8), table=5),), seen.append, refused)(given, 0)
+    if [*table] != [starts[2], starts[1] + 4, starts[0] + 8, 0, 0]:
+        raise SystemExit("sets of bindings are given otherwise")
+    for number in (2, -1, 513):
+        must_refuse(ValueError, launch.Kernels, *of_sets, (kernel(7, *[(0, 0)] * 3, table=number),), print, refused)
     statuses[:] = [2, 0]
     must_refuse(KeyError, run, given, 0)
     calls.clear(), seen.clear()

@@ -95,7 +95,11 @@ class StandIn:
     def cuLaunchKernelEx(self, config: Any, kernel: Kernel, where: int, extra: int) -> tuple:
         pointers = (ctypes.c_void_p * len(kernel.parameters)).from_address(where)
         kinds = {8: ctypes.c_uint64, 4: ctypes.c_uint32}
-        given = [kinds[size].from_address(at).value for size, at in zip(kernel.parameters, pointers, strict=True)]
+        given = [
+            kinds[min(size, 8)].from_address(at + start).value
+            for size, at in zip(kernel.parameters, pointers, strict=True)
+            for start in range(0, size, 8)
+        ]
         grid = (config.gridDimX, config.gridDimY, config.gridDimZ)
         block = (config.blockDimX, config.blockDimY, config.blockDimZ)
         return self._noted("cuLaunchKernelEx", kernel.name, grid, block, config.sharedMemBytes, config.hStream, given)

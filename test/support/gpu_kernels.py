@@ -46,6 +46,32 @@ SCALE = (
 )
 """`scale(in, out, factor)`: an element a thread, times a whole number."""
 
+SCALE_SETS = (
+    HEAD
+    + """
+.visible .entry scale(.param .align 8 .b8 sets[64], .param .u32 p2)
+{"""
+    + _INDEX
+    + """
+    mov.u32 %r6, %ctaid.y;
+    mul.wide.u32 %rd6, %r6, 16;
+    mov.b64 %rd7, sets;
+    add.s64 %rd7, %rd7, %rd6;
+    ld.param.u64 %rd2, [%rd7];
+    ld.param.u64 %rd3, [%rd7 + 8];
+    ld.param.u32 %r5, [p2];
+    cvt.rn.f32.u32 %f1, %r5;
+    add.u64 %rd4, %rd2, %rd1;
+    ld.global.f32 %f2, [%rd4];
+    mul.f32 %f3, %f2, %f1;
+    add.u64 %rd5, %rd3, %rd1;
+    st.global.f32 [%rd5], %f3;
+    ret;
+}
+"""
+)
+"""The same of up to four pairs, each of as many elements."""
+
 SHARED = (
     HEAD
     + """

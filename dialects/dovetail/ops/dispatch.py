@@ -20,7 +20,8 @@ class DispatchOp(VerifiedOp, name="dispatch"):
     only a barrier orders may overlap with launches before and after it. A call with more workgroups than can be
     counted, in 32 bits and z in 16, is refused. With no workgroup nothing runs. On a GPU, `workgroup_size` counts the
     threads of a workgroup in x, y and z, and `shared_memory` the bytes that they share, besides those that the code
-    declares by itself.
+    declares by itself. There, `sets` says that the code's first parameter is an array of so many sets of bindings: as
+    many as there are workgroups in y are given, and a workgroup takes the set of its number.
     `"dovetail.dispatch"(%a) {constants = [], entry = "e", operandSegmentSizes = array<i32: 1, 0>, workgroups = [...]}`
     """
 
@@ -29,9 +30,10 @@ class DispatchOp(VerifiedOp, name="dispatch"):
     entry: ir.StringAttr
     workgroups: ir.ArrayAttr
     constants: ir.ArrayAttr
-    optional = ("workgroup_size", "shared_memory")
+    optional = ("workgroup_size", "shared_memory", "sets")
     entry_name = value_of("entry")
     shared_bytes = value_of("shared_memory", 0)  # besides those that the code declares
+    set_count = value_of("sets", 0)  # without: each binding is a parameter
 
     def problem(self) -> str:
         if len(ir.ArrayAttr(self.workgroups)) != 3:
@@ -42,6 +44,8 @@ class DispatchOp(VerifiedOp, name="dispatch"):
             or verify.too_few(self.numbers, self._stated.count(OPEN), "workgroups and constants")
             or self._no_size()
             or verify.no_count(self, "shared_memory")
+            or verify.no_count(self, "sets", 1)
+            or self._no_sets()
         )
 
     def _no_size(self) -> str:
@@ -54,6 +58,17 @@ class DispatchOp(VerifiedOp, name="dispatch"):
         if not isinstance(size, ir.ArrayAttr) or len(size) != 3:
             return f"expects 'workgroup_size' to count x, y and z, got {size}"
         return verify.no_integers(self, "workgroup_size")
+
+    def _no_sets(self) -> str:
+        """What is wrong with the sets of bindings."""
+        if "sets" not in self.attributes:
+            return ""
+        if not self.threads:
+            return "expects 'workgroup_size' beside 'sets'"
+        rows, bindings = _numbers(self.workgroups)[1], len(self.bindings)
+        if not 1 <= rows <= self.set_count:
+            return f"expects 1 to {self.set_count} workgroups in y, as 'sets' says, got {rows}"
+        return "" if bindings % rows == 0 else f"expects {rows} sets of equally many bindings, got {bindings}"
 
     @property
     def counts(self) -> tuple[Number, ...]:
@@ -82,14 +97,17 @@ def dispatch(
     bindings: Sequence[ir.Value],
     workgroup_size: Sequence[int] = (),
     shared_memory: int = 0,
+    sets: int = 0,
 ) -> DispatchOp:
-    """Builds a launch of `entry` on `bindings`, each the result of a `dovetail.subspan`."""
+    """Builds a launch of `entry` on `bindings`, each the result of a `dovetail.subspan`; 0 `sets`: not in sets."""
     stated, numbers = open_numbers([*workgroups, *constants])
     segments = ir.DenseI32ArrayAttr.get([len(bindings), len(numbers)])
     attributes = {"entry": ir.StringAttr.get(entry), "operandSegmentSizes": segments}
     attributes |= {"workgroups": i64_array(stated[:3]), "constants": i64_array(stated[3:])}
     if workgroup_size:
         attributes |= {"workgroup_size": i64_array(workgroup_size), "shared_memory": i64(shared_memory)}
+    if sets:
+        attributes["sets"] = i64(sets)
     return DispatchOp.build([*bindings, *numbers], **attributes)
 
 

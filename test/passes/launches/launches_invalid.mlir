@@ -51,7 +51,7 @@ func.func @case(%x: !torch.vtensor<[4],f32>, %b: !dovetail.buffer) {
 // -----
 
 func.func @case(%x: !torch.vtensor<[4],f32>, %b: !dovetail.buffer) {
-  // expected-error @+1 {{'dovetail.dispatch' op has no attribute 'workgroup', expected 'entry', 'workgroups', 'constants', 'workgroup_size' or 'shared_memory'}}
+  // expected-error @+1 {{'dovetail.dispatch' op has no attribute 'workgroup', expected 'entry', 'workgroups', 'constants', 'workgroup_size', 'shared_memory' or 'sets'}}
   "dovetail.dispatch"(%b) {constants = [], entry = "add", operandSegmentSizes = array<i32: 1, 0>, workgroup = 1, workgroups = [8, 1, 1]} : (!dovetail.buffer) -> ()
   return
 }
@@ -85,6 +85,38 @@ func.func @case(%b: !dovetail.buffer) {
 func.func @case(%b: !dovetail.buffer) {
   // expected-error @+1 {{'dovetail.dispatch' op expects 'shared_memory' to be an integer from 0 up, got -1}}
   "dovetail.dispatch"(%b) {constants = [], entry = "add", operandSegmentSizes = array<i32: 1, 0>, shared_memory = -1 : i64, workgroup_size = [128, 1, 1], workgroups = [8, 1, 1]} : (!dovetail.buffer) -> ()
+  return
+}
+
+// -----
+
+func.func @case(%a: !dovetail.buffer) {
+  // expected-error @+1 {{'dovetail.dispatch' op expects 'sets' to be an integer from 1 up, got 0 : i64}}
+  "dovetail.dispatch"(%a) {constants = [], entry = "e", operandSegmentSizes = array<i32: 1, 0>, sets = 0 : i64, shared_memory = 0 : i64, workgroup_size = [128, 1, 1], workgroups = [8, 1, 1]} : (!dovetail.buffer) -> ()
+  return
+}
+
+// -----
+
+func.func @case(%a: !dovetail.buffer) {
+  // expected-error @+1 {{'dovetail.dispatch' op expects 'workgroup_size' beside 'sets'}}
+  "dovetail.dispatch"(%a) {constants = [], entry = "e", operandSegmentSizes = array<i32: 1, 0>, sets = 2 : i64, workgroups = [8, 1, 1]} : (!dovetail.buffer) -> ()
+  return
+}
+
+// -----
+
+func.func @case(%a: !dovetail.buffer) {
+  // expected-error @+1 {{'dovetail.dispatch' op expects 1 to 2 workgroups in y, as 'sets' says, got 3}}
+  "dovetail.dispatch"(%a) {constants = [], entry = "e", operandSegmentSizes = array<i32: 1, 0>, sets = 2 : i64, shared_memory = 0 : i64, workgroup_size = [128, 1, 1], workgroups = [8, 3, 1]} : (!dovetail.buffer) -> ()
+  return
+}
+
+// -----
+
+func.func @case(%a: !dovetail.buffer) {
+  // expected-error @+1 {{'dovetail.dispatch' op expects 2 sets of equally many bindings, got 1}}
+  "dovetail.dispatch"(%a) {constants = [], entry = "e", operandSegmentSizes = array<i32: 1, 0>, sets = 2 : i64, shared_memory = 0 : i64, workgroup_size = [128, 1, 1], workgroups = [8, 2, 1]} : (!dovetail.buffer) -> ()
   return
 }
 

@@ -62,6 +62,17 @@ def test_all_regions_are_launched_in_order(gpu: StandIn) -> None:
     assert [call[0] for call in gpu.calls[before:]] == ["cuLaunchKernelEx"] * 3
 
 
+def test_sets_of_bindings_are_one_parameter(gpu: StandIn) -> None:
+    """Catches addresses of sets that are parameters each, and words that are taken for addresses of a set left out."""
+    gpu.kernels = (Kernel("add", (48, 4)),)
+    ranges = (Range(0, 0, 32), Range(1, 0, 16), Range(0, 32, 32), Range(1, 16, 16))
+    step = Dispatch("add", (8, 2, 1), (128, 1, 1), 0, (7,), ranges, sets=3)
+    given = arguments()
+    assert Kernels([(plan_of(step), (1, 0)), (plan_of(step), (2, 0))], 3, seen, 0)(given)
+    out, *inputs = (each.data_ptr() for each in given)
+    assert [launch[-1] for launch in gpu.launches()] == [[x, out, x + 32, out + 16, 0, 0, 7] for x in inputs]
+
+
 def test_nothing_runs_on_what_lies_otherwise(gpu: StandIn) -> None:
     """Catches a kernel that takes a strided tensor for one in rows, or faults on one that is not aligned."""
     run, given = run_of(), arguments()

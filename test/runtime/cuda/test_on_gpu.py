@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from gpu_kernels import FAULT, SCALE, SHARED, SIZE, SPILLING, dispatch, plan
+from gpu_kernels import FAULT, SCALE, SCALE_SETS, SHARED, SIZE, SPILLING, dispatch, plan
 
 from dovetail.errors import LaunchError
-from dovetail.runtime.launches.plan_records import Copy, Fill, Range
+from dovetail.runtime.launches.plan_records import Copy, Dispatch, Fill, Range
 
 pytestmark = pytest.mark.cuda
 
@@ -25,6 +25,16 @@ def numbers(seed: int = 0) -> torch.Tensor:
 def test_launch() -> None:
     """Catches parameters, a grid or a block that do not arrive as they should."""
     scale, x, out = plan(SCALE, dispatch("scale", 3)), numbers(), torch.empty(SIZE, device="cuda")
+    scale(x, out)
+    assert torch.equal(out, x * 3)
+
+
+def test_sets_of_bindings() -> None:
+    """Catches sets that a kernel does not find where the launch puts them."""
+    half = 4 * SIZE // 2
+    ranges = [Range(buffer, start, half) for start in (half, 0) for buffer in (0, 1)]
+    step = Dispatch("scale", (SIZE // 256, 2, 1), (128, 1, 1), 0, (3,), tuple(ranges), sets=4)
+    scale, x, out = plan(SCALE_SETS, step), numbers(), torch.empty(SIZE, device="cuda")
     scale(x, out)
     assert torch.equal(out, x * 3)
 

@@ -43,6 +43,16 @@ def test_launch_gets_addresses_words_and_stream(gpu: StandIn) -> None:
     assert gpu.launches() == [("add", (8, 1, 1), (128, 1, 1), 2048, stream, expected) for stream in (77, 99)]
 
 
+def test_sets_of_bindings_are_one_parameter(gpu: StandIn) -> None:
+    """Catches addresses of sets that are parameters each, and words that are taken for addresses of a set left out."""
+    gpu.kernels = (Kernel("add", (48, 4)),)
+    ranges = (Range(0, 0, 32), Range(1, 0, 32), Range(0, 32, 32), Range(1, 32, 32))
+    x, out = arguments()
+    plan_of(Dispatch("add", (8, 2, 1), (128, 1, 1), 0, (7,), ranges, sets=3))(x, out)
+    first, second = x.data_ptr(), out.data_ptr()
+    assert gpu.launches() == [("add", (8, 2, 1), (128, 1, 1), 0, 77, [first, second, first + 32, second + 32, 0, 0, 7])]
+
+
 def test_everything_but_the_launch_is_prepared_once(gpu: StandIn) -> None:
     """Catches code that each call loads anew."""
     plan = plan_of(ADDITION)
@@ -211,6 +221,7 @@ def test_code_that_cannot_be_loaded_is_named(gpu: StandIn) -> None:
         (Kernel("sub", (8, 8, 4)), "looking for kernel 'add': CUDA_ERROR_NOT_FOUND"),
         (Kernel("add", (8, 8)), r"takes parameters of \[8, 8\] bytes, the plan gives \[8, 8, 4\]"),
         (Kernel("add", (8, 8, 4, 8)), r"takes parameters of \[8, 8, 4, 8\] bytes"),
+        (Kernel("add", (16, 4)), r"takes parameters of \[16, 4\] bytes"),
         (Kernel("add", (8, 8, 4), 24576), "'add' keeps 24576 bytes a thread in local memory, expected at most"),
     ],
 )
