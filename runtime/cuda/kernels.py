@@ -1,6 +1,7 @@
 """Regions that run one after the other on a GPU: the extension looks at all tensors once, and launches all kernels."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -9,6 +10,7 @@ from dovetail.errors import LaunchError
 from dovetail.runtime.cuda import driver, torch_streams
 from dovetail.runtime.cuda.arguments import ALIGNMENT
 from dovetail.runtime.cuda.plan import INVALID_CONTEXT, Plan, where
+from dovetail.runtime.cuda.plan_record import PlanRecord
 from dovetail.runtime.launches.element_types import kind_of
 from dovetail.runtime.launches.plan_records import Dispatch, table
 
@@ -31,7 +33,6 @@ class Kernels:
 
     def __init__(self, launched: Launched, count: int, check: Callable[[bytes], None], device: int):
         self._launched, self._count, self._check, self._device = launched, count, check, device
-        self._steps = [(plan, index) for plan, _ in launched for index in range(len(plan.record.steps))]
         self._prepared: _launch.Kernels | None = None
 
     def __call__(self, tensors: list[torch.Tensor]) -> bool:
@@ -58,15 +59,9 @@ class Kernels:
             kernels += [_launch_of(*pair, positions) for pair in zip(plan.record.steps, handles, strict=True)]
         tensors = tuple(expected[position] for position in range(self._count))
         launch, place = driver.address_of("cuLaunchKernel"), (_CUDA, self._device, ALIGNMENT)
-        return _launch.Kernels(launch, place, tensors, tuple(kernels), self._check, self._refused)
-
-    def _refused(self, number: int, status: int) -> None:
-        """Gives a thread its context, so that the launch is repeated; raises LaunchError for any other error."""
-        if status == INVALID_CONTEXT and driver.keep_context(self._device):
-            return
-        plan, index = self._steps[number]
-        described = driver.described(driver.functions().CUresult(status))
-        raise LaunchError(f"{where(plan.record, index, self._device)}: {described}")
+        steps = [(plan.record, index) for plan, _ in self._launched for index in range(len(plan.record.steps))]
+        refused = partial(_refused, steps, self._device)  # not this object, or nobody could ever free it
+        return _launch.Kernels(launch, place, tensors, tuple(kernels), self._check, refused)
 
 
 def only_kernels(plan: Plan) -> bool:
@@ -74,6 +69,13 @@ def only_kernels(plan: Plan) -> bool:
     record = plan.record
     is_alone = not record.transient_bytes and not record.constants
     return is_alone and all(isinstance(step, Dispatch) for step in record.steps)
+
+
+def _refused(steps: Sequence[tuple[PlanRecord, int]], device: int, number: int, status: int) -> None:
+    """Gives a thread its context, so that launch `number` is repeated; raises LaunchError for any other error."""
+    if status == INVALID_CONTEXT and driver.keep_context(device):
+        return
+    raise LaunchError(f"{where(*steps[number], device)}: {driver.described(driver.functions().CUresult(status))}")
 
 
 def _launch_of(step: Any, kernel: Any, positions: tuple[int, ...]) -> tuple:

@@ -229,6 +229,33 @@ def test_updates_of_several_parameters_share_a_kernel(kernels: Callable):
     assert "$L__BB" not in body  # each thread goes through once
 
 
+def many_updates(count: int) -> str:
+    """Each of a tensor of its own."""
+    given = ", ".join(f"%x{number}: !X, %m{number}: !M" for number in range(count))
+    lines = [f"  func.func @main({given}) {{"]
+    for number in range(count):
+        lines += [f"    %y{number} = torch.aten.exp %x{number} : !X -> !X"]
+        lines += [f"    torch.overwrite.tensor.contents %y{number} overwrites %m{number} : !X, !M"]
+    return written("\n".join(["module {", *lines, "    return", "  }", "}"]), FAMILY_TYPES)
+
+
+REGIONS["many updates"] = many_updates(48)
+
+
+def test_kernels_of_many_updates_are_launched_once(kernels: Callable):
+    """Would catch a launch for each 16 tensors, and one that leaves some out or updates others in their place."""
+    [step], [code], _ = kernels("many updates")
+    assert (step["sets"], step["workgroups"][1:]) == (3, [3, 1])
+    assert sorted(buffer for buffer, *_ in step["bindings"]) == [*range(96)]
+    for first in range(0, 96, 32):
+        inputs = [buffer for buffer, *_ in step["bindings"][first : first + 32] if buffer % 2 == 0]
+        outputs = [buffer for buffer, *_ in step["bindings"][first : first + 32] if buffer % 2]
+        assert [buffer + 1 for buffer in inputs] == outputs
+    assert f".param .align 8 .b8 {step['entry']}_sets[{96 * 8}]" in code
+    assert len(re.findall(r"ld\.param\S*b64\s+%rd\d+, \[%sets3\+\d+\];", code)) == 32
+    assert "_param_" not in code
+
+
 JOINED = """module {
   func.func @main(%x: !X, %y: !X, %m: !M) {
     %one = torch.constant.int 1

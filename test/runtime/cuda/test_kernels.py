@@ -1,5 +1,7 @@
 """Regions launched one after the other on tensors that are looked at once, with a stand-in for the driver."""
 
+import weakref
+
 import pytest
 import torch
 from driver_stand_in import Kernel, StandIn, Status, stand_in
@@ -172,6 +174,15 @@ def test_forked_child_is_refused(gpu: StandIn) -> None:
     with pytest.raises(LaunchError, match=r"was forked from .* after that had used CUDA.*'spawn'"):
         run(given)
     assert len(gpu.launches()) == 3
+
+
+def test_what_is_dropped_is_freed(gpu: StandIn) -> None:
+    """Catches plans that live as long as the process, since what launches them refers to itself."""
+    run = run_of()
+    run(arguments())
+    dropped = weakref.ref(run)
+    del run
+    assert dropped() is None
 
 
 def test_what_is_more_than_kernels(gpu: StandIn) -> None:
