@@ -55,15 +55,23 @@ def _apart(graph: TensorGraph) -> set[int]:
 def _batches(graph: TensorGraph, families: list[list[int]], inside: set[int], most: int) -> Iterator[list[int]]:
     """The roots of two and more families that fit into one kernel together, or of one that IREE would not make one of.
 
-    It computes truth values anew where they are needed, beside a kernel that stores them.
+    It computes truth values anew where they are needed, beside a kernel that stores them. Equal families make equal
+    kernels where their number lets them, which are launched once.
     """
+    sizes = [_bound(graph, family, inside) for family in families]
+    if len(set(sizes)) == 1:
+        fitting = most // sizes[0]
+        most = sizes[0] * next((each for each in range(fitting, fitting // 2, -1) if len(sizes) % each == 0), fitting)
     batch: list[int] = []
     bound = count = 0
-    for family in [*families, []]:
-        taken = {value for number in family for value, _ in inputs(graph, number, inside)}
-        size = len(taken) + len(family)
+    for family, size in zip([*families, []], [*sizes, 0], strict=True):
         if batch and (not family or bound + size > most):
             if count > 1 or (len(batch) > 1 and any(map(graph.gives_truths, batch))):
                 yield sorted(batch)
             batch, bound, count = [], 0, 0
         batch, bound, count = [*batch, *family], bound + size, count + 1
+
+
+def _bound(graph: TensorGraph, family: list[int], inside: set[int]) -> int:
+    """Tensors that a kernel of the roots `family` reads or writes."""
+    return len({value for number in family for value, _ in inputs(graph, number, inside)}) + len(family)

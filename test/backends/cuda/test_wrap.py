@@ -240,6 +240,7 @@ def many_updates(count: int) -> str:
 
 
 REGIONS["many updates"] = many_updates(48)
+REGIONS["updates in equal parts"] = many_updates(20)
 
 
 def test_kernels_of_many_updates_are_launched_once(kernels: Callable):
@@ -254,6 +255,12 @@ def test_kernels_of_many_updates_are_launched_once(kernels: Callable):
     assert f".param .align 8 .b8 {step['entry']}_sets[{96 * 8}]" in code
     assert len(re.findall(r"ld\.param\S*b64\s+%rd\d+, \[%sets3\+\d+\];", code)) == 32
     assert "_param_" not in code
+
+
+def test_updates_are_shared_out_in_equal_parts(kernels: Callable):
+    """Would catch a kernel of what is left behind full ones, which needs a launch of its own."""
+    [step], _, _ = kernels("updates in equal parts")
+    assert (step["sets"], step["workgroups"][1:]) == (2, [2, 1])
 
 
 JOINED = """module {
