@@ -11,6 +11,7 @@ from math import prod
 
 import torch
 
+from dovetail.frontend.decompose.few_channels import gradient_of_images, has_few_channels
 from dovetail.frontend.dynamo.open_sizes import is_open
 
 aten = torch.ops.aten
@@ -93,10 +94,14 @@ def _convolution(images: torch.Tensor, weights: torch.Tensor, bias: torch.Tensor
 
 
 def _convolution_backward(
-    gradient: torch.Tensor, images: torch.Tensor, weights: torch.Tensor, _: list[int] | None, *how
+    gradient: torch.Tensor, images: torch.Tensor, weights: torch.Tensor, bias_sizes: list[int] | None, *how
 ) -> tuple[torch.Tensor | None, ...]:
     *where, wanted = how
     windows = _windows(images, weights, *where)
+    if windows is None and wanted[0] and has_few_channels(images, weights, *where):
+        others = [False, *wanted[1:]]
+        made = aten.convolution_backward(gradient, images, weights, bias_sizes, *where, others) if any(others) else None
+        return gradient_of_images(gradient, images, weights, where[1]), *(made[1:] if made else (None, None))
     if windows is None:
         return NotImplemented
     rows, seen = gradient.flatten(1), _cropped(images, windows.pixels)
