@@ -5,14 +5,14 @@ from dataclasses import replace
 from torch_mlir import ir
 
 from dovetail.dialects.reading import made_by
-from dovetail.dialects.torch_facts.names import LIST
-from dovetail.dialects.torch_facts.types import tensor_info, torch_type
 from dovetail.passes.base import Pass
+from dovetail.passes.cleanup.concatenations import CAT, concatenated, parts_of, turned
 from dovetail.passes.rewriting.constants import constant, integer
+from dovetail.passes.rewriting.permutations import PERMUTE
 from dovetail.passes.rewriting.rules import apply_rules, create, shape
 from dovetail.passes.rewriting.slices import SLICE, Slice, slice_of
 
-_CAT, _SELECT = "torch.aten.cat", "torch.aten.select.int"
+_SELECT = "torch.aten.select.int"
 
 
 class FoldConcatenationsPass(Pass, name="fold-concatenations", runs_at="joint"):
@@ -22,26 +22,19 @@ class FoldConcatenationsPass(Pass, name="fold-concatenations", runs_at="joint"):
     behind. So the next update's reads are of the new values or of the tensor as it was, and a slice that is put back
     where it was is the tensor.
 
+    A concatenation along an inner dimension that is only read in another order, and whose parts no region computes, is
+    built in that order: else it would be copied twice.
+
     Before:  `%c = cat [%x[0:1], %v, %x[3:4]]; %1 = slice %c[1:3]; %2 = slice %c[3:4]; %d = cat [%x[0:1], %x[1:4]]`
     After:   `%v` for `%1`, `slice %x[3:4]` for `%2`, `%x` for `%d`
     """
 
     def run(self, module: ir.Module) -> bool:
-        return apply_rules(module, {_CAT: _cat, SLICE: _slice, _SELECT: _select})
-
-
-def _parts(op: ir.Operation) -> tuple[list[ir.Value], int] | None:
-    """The tensors that a `cat` joins, and along which dimension; None if it converts or is not known in full."""
-    made, dim, result = made_by(op.operands[0], LIST), integer(op.operands[1]), op.results[0]
-    infos = [] if made is None else [tensor_info(value.type) for value in (*made.operands, result)]
-    if made is None or dim is None or None in infos:
-        return None
-    ranks, dtypes = {len(info.shape) for info in infos if info}, {info.dtype for info in infos if info}
-    return (list(made.operands), dim % ranks.pop()) if len(ranks) == len(dtypes) == 1 else None
+        return apply_rules(module, {CAT: _cat, SLICE: _slice, _SELECT: _select, PERMUTE: turned})
 
 
 def _cat(op: ir.Operation) -> ir.Value | None:
-    known = _parts(op)
+    known = parts_of(op)
     if known is None:
         return None
     parts, dim = known
@@ -59,8 +52,7 @@ def _cat(op: ir.Operation) -> ir.Value | None:
     result = op.results[0]
     if len(values) == 1:
         return values[0] if values[0].type == result.type else None
-    tensors = create(LIST, values, torch_type("list<vtensor>"))
-    return create(_CAT, [tensors, constant(dim)], result.type)
+    return concatenated(values, dim, result.type)
 
 
 def _slice(op: ir.Operation) -> ir.Value | None:
@@ -82,8 +74,8 @@ def _source(wanted: Slice) -> Slice:
 
 def _part(wanted: Slice) -> Slice | None:
     """`wanted`, if its base is a concatenation, as a slice of the part that holds all of it."""
-    cat = made_by(wanted.base, _CAT)
-    found = None if cat is None or not wanted.count else _parts(cat)
+    cat = made_by(wanted.base, CAT)
+    found = None if cat is None or not wanted.count else parts_of(cat)
     if found is None or found[1] != wanted.dim:
         return None
     begin = 0

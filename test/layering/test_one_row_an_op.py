@@ -37,7 +37,6 @@ OWN_RULES = {
     "frontend/decompose/recurrent_layers.py": "PyTorch's ops that get a kernel of ours",
     "passes/cleanup/compose_views.py": "a rule for each view",
     "passes/cleanup/constant_arrays.py": "numpy's function for each op",
-    "passes/cleanup/fold_concatenations.py": "a rule for each op",
     "passes/cleanup/fold_indices.py": "a rule for each op",
     "passes/cleanup/fold_scatters.py": "each view with its scatter",
     "passes/cleanup/pad_products.py": "products, and what is neutral in each reduction",
