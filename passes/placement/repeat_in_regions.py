@@ -32,7 +32,7 @@ class RepeatInRegionsPass(Pass, name="repeat-in-regions", runs_at="split"):
     (`passes/costs/cost_model.py`): bytes read and written, arguments, and what is computed once more. Nothing that
     decides by last bits is repeated, nor what is pinned. What the forward computes for several regions it mostly saves,
     and reading arguments late would keep updates from their memory: there, on a GPU, regions repeat conversions to
-    wider numbers alone, of what is no argument.
+    wider numbers alone, of what is no argument, and what is made of constants.
 
     Before:  `%1 = tanh %x {region}; %2 = mm(%1, %w) {library}; %3 = mul(%2, %1) {region}`
     After:   `%1 = tanh %x {region}; %2 = mm(%1, %w) {library}; %4 = tanh %x {region}; %3 = mul(%2, %4) {region}`
@@ -173,7 +173,7 @@ class _Repeater(Graph[OpNode]):
         is_by_position = facts.is_by_position and not converts(op)
         if facts.kind not in _REPEATED or is_by_position or deciding_operands(op) or is_open_op(op):
             return None
-        if not (self.is_backward or self._widens(index)):
+        if not (self.is_backward or facts.kind is Kind.CREATION or self._widens(index)):
             return None
         is_function = facts.rounding is Rounding.OFTEN and not facts.multiplies
         return facts.flops(op, expected_infos) * (FUNCTION_BYTES if is_function else 1)
