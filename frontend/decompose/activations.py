@@ -1,9 +1,11 @@
 """Activation functions and their gradients, where eager's kernels differ from what IREE or PyTorch makes of them."""
 
+import math
 from collections.abc import Callable
 
 import torch
 
+from dovetail.dialects.torch_facts.empty import is_empty
 from dovetail.dialects.torch_facts.kernel_layouts import KERNELS
 from dovetail.dialects.torch_facts.rounding import rounded
 from dovetail.frontend.decompose.precision import HALF_PRECISION
@@ -85,6 +87,18 @@ def _hardsigmoid_backward(gradient: torch.Tensor, value: torch.Tensor) -> torch.
     return torch.where((value > -3) & (value < 3), gradient * (1 / 6), 0.0)
 
 
+def _safe_softmax(value: torch.Tensor, dim: int, dtype: torch.dtype | None = None) -> torch.Tensor:
+    """0 in rows of nothing but -inf, which their maximum tells: PyTorch asks each element, and reduces the answers."""
+    result = value.dtype if dtype is None else dtype
+    wide = value.to(torch.float32 if result in HALF_PRECISION else result)
+    if is_empty(value) or not wide.is_floating_point():
+        return NotImplemented
+    largest = wide.amax(dim, keepdim=True)
+    is_masked = largest == -math.inf
+    powers = torch.exp(wide - torch.where(is_masked, 0.0, largest))
+    return torch.where(is_masked, 0.0, powers / powers.sum(dim, keepdim=True)).to(result)
+
+
 def _unrounded(value: torch.Tensor) -> torch.Tensor:
     """`value`, half precision as float32, in which eager's kernels compute with numbers and compare with them.
 
@@ -116,4 +130,5 @@ ACTIVATIONS: dict[torch._ops.OpOverload, Callable] = {
     aten.softshrink_backward.default: _shrink_backward,
     aten.hardshrink_backward.default: _shrink_backward,
     aten.hardsigmoid_backward.default: _hardsigmoid_backward,
+    aten._safe_softmax.default: _safe_softmax,
 }

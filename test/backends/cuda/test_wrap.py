@@ -586,6 +586,40 @@ def test_a_rotary_embedding_is_one_kernel(kernels: Callable):
     assert len(re.findall(r"st\.global\S*v4", code[0])) == 1
 
 
+MASKED = f"""module {{
+  func.func @main(%x: !X, %y: !MX) {{
+    %true = torch.constant.bool true
+    %none = torch.constant.none
+    %one = torch.constant.int 1
+    %six = torch.constant.int 6
+    %none_of_all = torch.constant.float 0.0
+    %lowest = torch.constant.float 0xFFF0000000000000
+    %last = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>
+    %zero = torch.aten.scalar_tensor %none_of_all, %six, %none, %none, %none
+        : !torch.float, !torch.int, !torch.none, !torch.none, !torch.none -> !torch.vtensor<[],f32>
+    %m = torch.aten.amax %x, %last, %true : !X, !torch.list<int>, !torch.bool -> !K
+    %b = torch.aten.eq.Scalar %m, %lowest : !K, !torch.float -> !torch.vtensor<[8192,1],i1>
+    %s = torch.aten.where.self %b, %zero, %m : !torch.vtensor<[8192,1],i1>, !torch.vtensor<[],f32>, !K -> !K
+    %d = torch.aten.sub.Tensor %x, %s, %one : !X, !K, !torch.int -> !X
+    %e = torch.aten.exp %d : !X -> !X
+    %t = {SUM} %e, %last, %true, %none : !X, {OF_ROWS}
+    %q = torch.aten.div.Tensor %e, %t : !X, !K -> !X
+    %r = torch.aten.where.self %b, %zero, %q : !torch.vtensor<[8192,1],i1>, !torch.vtensor<[],f32>, !X -> !X
+    torch.overwrite.tensor.contents %r overwrites %y : !X, !MX
+    return
+  }}
+}}"""
+REGIONS["masked_softmax"] = written(MASKED, TYPES)
+
+
+def test_a_masked_softmax_is_one_kernel(kernels: Callable):
+    """Would catch rows that are read again to tell whether all of one is masked."""
+    steps, code, transients = kernels("masked_softmax")
+    assert [step["tiling"] for step in steps] == ["rows"]
+    assert transients == []
+    assert len(re.findall(r"ld\.global\S*v4", code[0])) == len(re.findall(r"st\.global\S*v4", code[0]))
+
+
 SMALL = {name: type_.replace("8192", "64").replace("4096", "256") for name, type_ in TYPES.items()}
 SMALL_JOINED = {
     "!X": "!torch.vtensor<[8,16],f32>",

@@ -57,6 +57,16 @@ def test_gradients_of_norms(function: Callable, shape: tuple[int, int], dtype: t
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [(64, 16, 256, 256), (4, 3, 128, 1000)], ids=str)
+def test_masked_softmax(shape: tuple[int, ...], dtype: torch.dtype):
+    """Catches a row that is masked as a whole and no number, and one that is not and 0."""
+    torch.manual_seed(0)
+    scores = torch.randn(shape, device="cuda", dtype=dtype)
+    scores[..., 1, :], scores[..., 2, 1:] = -torch.inf, -torch.inf
+    _agrees(lambda x: torch.ops.aten._safe_softmax(x, -1), [scores])
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("shape", [(512, 16384), (64, 50257), (64, 30522), (1000, 1000), (4096, 32)], ids=str)
 def test_cross_entropy(shape: tuple[int, int], dtype: torch.dtype):
     """Catches targets, which are wide, taken for others by rows that many threads share."""
