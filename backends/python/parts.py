@@ -68,6 +68,19 @@ def scatter(
     _put(source, torch.ops.aten.slice.Tensor(memory.data, dim, start, end, step))
 
 
+def add_rows(
+    base: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor, alpha: float, memory: torch.Tensor
+) -> None:
+    """Adds `alpha` times the slices of `source` along `dim` to those of `memory`, which holds `base`, at `index`.
+
+    Raises:
+        ModuleError: if `base` lies elsewhere.
+    """
+    if not _lies_in(base, memory):
+        raise ModuleError("what rows are added to lies in other memory than the result")
+    memory.data.index_add_(dim, index, source, alpha=alpha)
+
+
 def _put(tensor: torch.Tensor, into: torch.Tensor) -> None:
     if into.shape != tensor.shape:
         raise ModuleError(f"{list(tensor.shape)} is written where memory of {list(into.shape)} is")
@@ -93,6 +106,7 @@ def _emit_fill(emitter: Emitter, size: ir.Value, number: ir.Value, *others: ir.V
 INTO: dict[str, Callable[..., None]] = {
     "aten.cat.default": _emits(join),
     "aten.full.default": _emit_fill,
+    "aten.index_add.default": _emits(add_rows),
     "aten.slice_scatter.default": _emits(scatter),
 }
 """What emits the call of an op, no pointwise one, that is given memory for its result."""

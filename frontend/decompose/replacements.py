@@ -13,6 +13,7 @@ from dovetail.dialects.torch_facts.rounding import rounded, wrapped
 from dovetail.frontend.decompose.activations import ACTIVATIONS
 from dovetail.frontend.decompose.arithmetic import ARITHMETIC
 from dovetail.frontend.decompose.convolutions import CONVOLUTIONS
+from dovetail.frontend.decompose.embedding_gradients import EMBEDDING_GRADIENTS
 from dovetail.frontend.decompose.extrema import EXTREMA
 from dovetail.frontend.decompose.gradients import GRADIENTS
 from dovetail.frontend.decompose.loss_gradients import LOSS_GRADIENTS
@@ -140,6 +141,7 @@ REPLACEMENTS: dict[torch._ops.OpOverload, Callable] = {
     **ACTIVATIONS,
     **ARITHMETIC,
     **CONVOLUTIONS,
+    **EMBEDDING_GRADIENTS,
     **EXTREMA,
     **GRADIENTS,
     **LOSS_GRADIENTS,

@@ -95,18 +95,23 @@ def check_written(ops: Sequence[ir.Operation]) -> None:
         elif name == "aten.full.default":
             listed = made_by(op.operands[0], LIST)
             is_fit = listed is not None and _may_be([integer(size) for size in listed.operands], info.shape)
-        elif name == "aten.slice_scatter.default":
-            base = shaped_info(op.operands[0].type)
-            is_fit = base is not None and base.dtype == info.dtype and _may_be(base.shape, info.shape)
+        elif name == "aten.slice_scatter.default" or name == "aten.index_add.default":
+            is_fit = _holds_base(op, info)
         elif kind(op) is Kind.POINTWISE and out_overload(name) is not None:
             is_fit = _may_be(_shape(op), info.shape)
         else:
             raise fail(
                 op,
-                "writes to memory, expected aten.cat, full or slice_scatter, or a pointwise op with an overload 'out'",
+                "writes to memory, expected aten.cat, full, index_add or slice_scatter, "
+                "or a pointwise op with an overload 'out'",
             )
         if not is_fit:
             raise fail(op, f"writes to '{memory.type}', expected memory of the shape of its result")
+
+
+def _holds_base(op: ir.Operation, memory: ShapedInfo) -> bool:
+    base = shaped_info(op.operands[0].type)
+    return base is not None and base.dtype == memory.dtype and _may_be(base.shape, memory.shape)
 
 
 def _may_be(shape: Sequence[OpenSize] | None, other: Sequence[OpenSize]) -> bool:

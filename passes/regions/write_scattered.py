@@ -1,4 +1,4 @@
-"""Pass `write-scattered`: a slice is written into the tensor that it replaces a part of, without a copy of either."""
+"""Pass `write-scattered`: slices and rows are written into the tensor that they change, without a copy of either."""
 
 from typing import NamedTuple
 
@@ -29,7 +29,8 @@ class _Part(NamedTuple):
 class WriteScatteredPass(Pass, name="write-scattered", runs_at="regions"):
     """Scatters slices into memory that a region or a fill made for that; pointwise library calls write them there.
 
-    ATen's `slice_scatter` copies what it scatters into. The gradient of a slice is scattered into zeros.
+    ATen's `slice_scatter` copies what it scatters into. The gradient of a slice is scattered into zeros, on a CPU. Rows
+    are added (`index_add`) to such memory on every device: those of an embedding's gradient to zeros, on a GPU.
 
     Before:  `%0 = aten.full(...); %1 = aten.mul(%x, %y); %2 = aten.slice_scatter(%0, %1, ...)`
     After:   `%m = alloc; aten.full(..., %m); %0 = torch.copy.to_vtensor %m; %p = part %m {step};
@@ -38,32 +39,44 @@ class WriteScatteredPass(Pass, name="write-scattered", runs_at="regions"):
     """
 
     def run(self, module: ir.Module) -> bool:
-        if device_type(module) != "cpu":
-            return False
-        scatters = list(library_calls(module, "aten.slice_scatter.default"))
-        for op, known in scatters:
-            _write(op, known)
-        return bool(scatters)
+        on_cpu = device_type(module) == "cpu"
+        slices = list(library_calls(module, "aten.slice_scatter.default")) if on_cpu else []
+        rows = list(library_calls(module, "aten.index_add.default"))
+        for op, known in slices:
+            _write_slice(op, known)
+        for op, known in rows:
+            _write(op, op, known)
+        return bool(slices or rows)
 
 
-def _write(scatter: ir.Operation, known: set[int]) -> None:
+def _write_slice(scatter: ir.Operation, known: set[int]) -> None:
     base, source = scatter.operands[0], scatter.operands[1]
     part = _part(scatter)
     dtypes = {require_shaped_info(value.type).dtype for value in (base, source)}
     writes = part is not None and can_write(source) and len(dtypes) == 1 and sizes_by(source, known) is not None
     made = producer(base)
-    if made is None:
+    if part is None or made is None or not writes or not made.is_before_in_block(source.owner):
+        _write(scatter, scatter, known)
         return
-    writes = writes and made.is_before_in_block(source.owner)
+    memory = _write(scatter, source.owner, known)
+    if memory is not None:
+        give_part(source, memory, *part)
+
+
+def _write(scatter: ir.Operation, first: ir.Operation, known: set[int]) -> ir.Value | None:
+    """Has `scatter` write to the memory of its base, of a fill from before `first` on; gives it, None if it stays."""
+    base = scatter.operands[0]
+    made = producer(base)
+    if made is None:
+        return None
     if is_extern(made) and aten_name(made) == "aten.full.default" and sizes_by(base, known) is not None:
-        memory = _fill(made, source.owner if writes else scatter, scatter)
+        memory = _fill(made, first, scatter)
     elif made.name == LOAD and _is_alone(made):
         memory = made.operands[0]
     else:
-        return
-    if writes and part is not None:
-        give_part(source, memory, *part)
+        return None
     give(scatter, memory)
+    return memory
 
 
 def _part(scatter: ir.Operation) -> _Part | None:

@@ -56,17 +56,18 @@ LIBRARY = (
         keeps_equality=False,
     ),
     _reading("embedding", memory=ResultMemory.EXACT),
-    _indexing("embedding_dense_backward", traced=Traced.WHOLE),
+    _indexing("embedding_dense_backward"),
     _gathering("gather"),
     _gathering("index", awaited=("Tensor",)),  # with truth values for indices
     _reading("index_select", recompute=Recompute.FREE),
     _reading("masked_select", awaited=("default", "out")),
     _reading("take"),
     _indexing("_unsafe_index", recompute=Recompute.FREE),
+    _indexing("index_add", traced=Traced.WHOLE),
     *alike(partial(_indexing, layout=Layout.FIRST), "index_fill index_put"),
     *alike(
         _indexing,
-        "index_add index_copy masked_scatter put scatter scatter_add scatter_reduce "
+        "index_copy masked_scatter put scatter scatter_add scatter_reduce "
         "_unsafe_index_put _unsafe_masked_index _unsafe_masked_index_put_accumulate",
     ),
     _indexing("nonzero", awaited=("default", "out")),

@@ -23,6 +23,7 @@ _OTHER_NUMBERS = (
     aten._to_copy.default,
     aten.add.Scalar,
     aten.add.Tensor,
+    aten.embedding_dense_backward.default,
     aten.fill.Scalar,
     aten.full.default,
     aten.full_like.default,

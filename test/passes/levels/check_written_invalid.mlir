@@ -1,7 +1,7 @@
 // RUN: dovetail-opt %s --split-input-file --verify-diagnostics --pass-pipeline='verify-level{level=regions}'
 //
 // Catches a library call that is given memory of another shape than its result, which PyTorch would resize, a concatenation
-// that leaves some of its memory unset, a fill and a scatter of other sizes, and a call that can't write to memory at all.
+// that leaves some of its memory unset, a fill, a scatter and a sum of rows of other sizes, and a call that can't write to memory at all.
 
 !v = !torch.vtensor<[4,2],f32>
 !r = !dovetail.ref<!v, strided<[2, 1]>>
@@ -51,7 +51,7 @@ module attributes {dovetail.level = "regions"} {
   func.func @forward(%x: !r) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %m = "dovetail.alloc"() : () -> !torch.tensor<[4,2],f32>
-    // expected-error @+1 {{'torch.operator' op writes to memory, expected aten.cat, full or slice_scatter, or a pointwise op with an overload 'out'}}
+    // expected-error @+1 {{'torch.operator' op writes to memory, expected aten.cat, full, index_add or slice_scatter, or a pointwise op with an overload 'out'}}
     torch.operator "torch.aten.mm"(%0, %0, %m) {dovetail.reason = "one"} : (!v, !v, !torch.tensor<[4,2],f32>) -> ()
     return
   }
@@ -112,6 +112,28 @@ module attributes {dovetail.level = "regions"} {
     %two = torch.constant.int 2
     // expected-error @+1 {{'torch.operator' op writes to '!torch.tensor<[4,3],f32>', expected memory of the shape of its result}}
     torch.operator "torch.aten.slice_scatter"(%0, %0, %two, %two, %two, %two, %m) {dovetail.reason = "one"} : (!v, !v, !torch.int, !torch.int, !torch.int, !torch.int, !torch.tensor<[4,3],f32>) -> ()
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[4,2],f32>
+!i = !torch.vtensor<[4],si64>
+!r = !dovetail.ref<!v, strided<[2, 1]>>
+!j = !dovetail.ref<!i, strided<[1]>>
+module attributes {dovetail.level = "regions"} {
+  func.func @call(%x: !r, %i: !j) attributes {dovetail.role = "call"} {
+    call @forward(%x, %i) : (!r, !j) -> ()
+    return
+  }
+  func.func @forward(%x: !r, %i: !j) attributes {dovetail.role = "forward"} {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %1 = "dovetail.read"(%i) : (!j) -> !i
+    %m = "dovetail.alloc"() : () -> !torch.tensor<[4,3],f32>
+    %zero = torch.constant.int 0
+    // expected-error @+1 {{'torch.operator' op writes to '!torch.tensor<[4,3],f32>', expected memory of the shape of its result}}
+    torch.operator "torch.aten.index_add"(%0, %zero, %1, %0, %zero, %m) {dovetail.reason = "one"} : (!v, !torch.int, !i, !v, !torch.int, !torch.tensor<[4,3],f32>) -> ()
     return
   }
 }

@@ -7,7 +7,7 @@ import torch
 from differential import assert_same
 
 import dovetail
-from dovetail.backends.python.parts import join, scatter
+from dovetail.backends.python.parts import add_rows, join, scatter
 from dovetail.errors import ModuleError
 
 _WHY = "ATen computes what it joins, without a copy"
@@ -88,6 +88,18 @@ def test_what_is_scattered_elsewhere():
     with pytest.raises(ModuleError, match=r"\[1, 3\] is written where memory of \[4, 3\] is"):
         scatter(memory, torch.ones(1, 3), 1, 0, None, 2, memory)
     assert torch.equal(memory, base)
+
+
+def test_rows_are_added_to_memory_of_their_own():
+    """Would catch a sum that is cloned, and rows that are added elsewhere than to what was computed."""
+    index, rows = torch.tensor([1, 1, 3]), torch.randn(3, 4)
+    assert_same(lambda i, x: torch.zeros(5, 4).index_add(0, i, x, alpha=2), index, rows)
+    compiled = torch.compile(lambda i, x: torch.zeros(500, 4).index_add(0, i, x), backend="dovetail")
+    assert allocated_by(lambda: compiled(index, rows)) == 4 * 500 * 4
+    memory = torch.zeros(5, 4)
+    with pytest.raises(ModuleError, match="what rows are added to lies in other memory than the result"):
+        add_rows(torch.zeros(5, 4), 0, index, rows, 1, memory)
+    assert not memory.any()
 
 
 def test_a_join_of_what_does_not_fill_its_memory():
