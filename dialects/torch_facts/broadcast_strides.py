@@ -8,10 +8,12 @@ stride of that dimension. The kernels sort the dimensions by all of the strides,
 from collections.abc import Sequence
 
 import torch
-from torch._prims_common import make_channels_last_strides_for, make_contiguous_strides_for
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from dovetail.dialects.torch_facts.strides import Strides
+
+_CHANNELS_LAST = (1, 3, 2, 0)
+"""Dimensions of images that lie so, from the innermost one."""
 
 
 def broadcast_strides(func: torch._ops.OpOverload, args: tuple, result: torch.Tensor, iterates: bool) -> Strides | None:
@@ -27,10 +29,15 @@ def broadcast_strides(func: torch._ops.OpOverload, args: tuple, result: torch.Te
     operands = [each for each in args if isinstance(each, torch.Tensor)]
     if func._opname == "threshold_backward":  # whose kernel takes the second one first
         operands.reverse()
+    are_open = any(map(_is_open, operands))
     if len(operands) == _operands(func, args) and _are_alike(operands):
         strides = _strides_of_all(operands)
-        if strides or any(map(_is_open, operands)):
+        if are_open:  # then numbers decide nothing, and are written in the one way that gradients are compared by
+            return strides if strides and all(isinstance(each, int) for each in strides) else None
+        if strides:
             return strides
+    elif iterates and are_open:
+        return None
     return _dense(result.size(), _sorted(result.size(), [_steps(each, result) for each in operands]))
 
 
@@ -40,13 +47,11 @@ def _strides_of_all(operands: Sequence[torch.Tensor]) -> Strides | None:
     Without memory, PyTorch sorts their dimensions, too, by strides that say nothing where there is one element.
     """
     first, sizes = operands[0].stride(), operands[0].size()
-    formats = [
-        make_contiguous_strides_for(sizes),
-        *([make_channels_last_strides_for(sizes)] if len(sizes) == 4 else ()),
-    ]
-    for strides in formats:
+    rows = range(len(sizes) - 1, -1, -1)
+    for order in (rows, _CHANNELS_LAST) if len(sizes) == 4 else (rows,):
+        strides = _dense(sizes, order)
         if all(_lies_so(each, strides) for each in operands):
-            return tuple(strides)
+            return strides
     is_same = all(_are_same(first, each.stride()) for each in operands)
     return first if is_same and is_dense(operands[0]) else None
 
@@ -68,14 +73,14 @@ def _lies_so(tensor: torch.Tensor, strides: Sequence) -> bool:
 
 def is_dense(tensor: torch.Tensor) -> bool:
     """Whether `tensor` has neither gaps nor elements that overlap; of open sizes, whether it surely has none."""
-    pairs = [each for each in zip(tensor.size(), tensor.stride(), strict=True) if not _is_one(each[0])]
+    dims = [dim for dim in range(tensor.dim()) if not _is_one(tensor.size(dim))]
     step = 1
-    while pairs:
-        inner = next((each for each in pairs if statically_known_true(each[1] == step)), None)
+    while dims:
+        inner = next((dim for dim in dims if statically_known_true(tensor.stride(dim) == step)), None)
         if inner is None:
             return False
-        pairs.remove(inner)
-        step *= inner[0]
+        dims.remove(inner)
+        step *= tensor.size(inner)
     return True
 
 
