@@ -88,15 +88,17 @@ def _hardsigmoid_backward(gradient: torch.Tensor, value: torch.Tensor) -> torch.
 
 
 def _safe_softmax(value: torch.Tensor, dim: int, dtype: torch.dtype | None = None) -> torch.Tensor:
-    """0 in rows of nothing but -inf, which their maximum tells: PyTorch asks each element, and reduces the answers."""
-    result = value.dtype if dtype is None else dtype
-    wide = value.to(torch.float32 if result in HALF_PRECISION else result)
-    if is_empty(value) or not wide.is_floating_point():
+    """0 in rows of nothing but -inf, which their maximum tells: PyTorch asks each element, and reduces the answers.
+
+    It asks before it converts to `dtype`, so what becomes -inf by that is none.
+    """
+    if is_empty(value) or not value.is_floating_point() or dtype not in (None, value.dtype):
         return NotImplemented
+    wide = value.to(torch.float32) if value.dtype in HALF_PRECISION else value
     largest = wide.amax(dim, keepdim=True)
     is_masked = largest == -math.inf
     powers = torch.exp(wide - torch.where(is_masked, 0.0, largest))
-    return torch.where(is_masked, 0.0, powers / powers.sum(dim, keepdim=True)).to(result)
+    return torch.where(is_masked, 0.0, powers / powers.sum(dim, keepdim=True)).to(value.dtype)
 
 
 def _unrounded(value: torch.Tensor) -> torch.Tensor:

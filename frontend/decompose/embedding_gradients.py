@@ -5,6 +5,8 @@ from collections.abc import Callable
 import torch
 from torch.fx.experimental.symbolic_shapes import guard_or_false
 
+from dovetail.dialects.torch_facts.empty import is_empty
+
 aten = torch.ops.aten
 
 _FEW_ROWS = 4
@@ -25,7 +27,7 @@ def _embedding_dense_backward(
     """
     if gradient.device.type != "cuda" or gradient.dtype is not torch.float32 or scales_by_frequency:
         return NotImplemented
-    if not guard_or_false(indices.numel() > _UNSORTED_BY_ATEN):
+    if is_empty(gradient) or not guard_or_false(indices.numel() > _UNSORTED_BY_ATEN):
         return NotImplemented
     flat, terms = indices.reshape(-1), gradient.reshape(-1, gradient.size(-1))
     if guard_or_false(rows <= _FEW_ROWS):

@@ -120,6 +120,15 @@ def test_what_stays():
     _agrees(_embed(None), torch.randn((1 << 21) + 1, WIDTH), _words(64, "even"), "embedding_dense_backward")
 
 
+def test_rows_of_no_numbers():
+    """Catches an error while a graph is traced, of sizes that do not tell how many rows there are."""
+    table, words = torch.randn(5000, 0, requires_grad=True), _words(5000, "even")
+    result = torch.compile(_embed(None), backend="dovetail")(table, words)
+    [gradient] = torch.autograd.grad(result.sum(), table)
+    assert gradient.shape == table.shape
+    assert not dovetail.stats().eager
+
+
 def test_deterministic_algorithms():
     """Catches sums that are not the same twice though deterministic algorithms were asked for."""
     torch.manual_seed(0)

@@ -117,6 +117,7 @@ CALLS: dict[str, list[Callable]] = {
     "renorm": _of_rows(lambda x: aten.renorm(x, 2, 0, 1.0)),
     "softmax": _of_rows(lambda x: aten._softmax(x, -1, False)),
     "safe_softmax": _of_rows(lambda x: aten._safe_softmax(x, -1)),
+    "safe_softmax to half": _of_rows(lambda x: aten._safe_softmax(x, -1, torch.float16)),
     "log_softmax": _of_rows(lambda x: aten._log_softmax(x, -1, False)),
     "softmax_backward": [lambda v: aten._softmax_backward_data(v(4, 8), v(4, 8).softmax(1), 1, v.made)],
     "logsumexp": _of_rows(lambda x: aten.logsumexp(x, [-1])),
