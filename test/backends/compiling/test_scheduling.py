@@ -1,9 +1,12 @@
 """Our choice of IREE's passes against its own."""
 
+import pytest
+
+from dovetail.backends.base_target import Target
 from dovetail.backends.compiling.compiler_runs import CompilerRuns
-from dovetail.backends.compiling.iree import compile_regions
-from dovetail.backends.compiling.launch_plans import LaunchPlan, read_plans
+from dovetail.backends.compiling.launch_plans import LaunchPlan, read_plans, to_flow, to_hal
 from dovetail.backends.compiling.scheduling import FLAGS_TO_HAL, pipelines
+from dovetail.backends.cuda.target import CudaTarget
 from dovetail.backends.target import CpuTarget
 from dovetail.dialects.building.region_texts import merge_region_texts, named_region_text
 
@@ -35,17 +38,16 @@ module {
 """Dispatches that wait for one another, a transient, a copy, and constants that lie in one buffer."""
 
 
-def test_plans_are_those_of_the_whole_pipeline():
-    """Would catch a pass that is missing: a plan with more copies, or none."""
-    (ours,) = compile_regions({"main": REGION}, CpuTarget(), timeout=120, plans=True).values()
-    assert isinstance(ours, LaunchPlan), ours
-    target, runs = CpuTarget(), CompilerRuns()
-    entry = next(step["entry"] for step in ours.steps["steps"] if "entry" in step).partition("$async")[0]
-    source = target.prepared(named_region_text(REGION, entry))
+@pytest.mark.parametrize("target", [CpuTarget(), CudaTarget("sm_90", why_plain="a test")], ids=lambda each: each.name)
+def test_plans_are_those_of_the_whole_pipeline(target: Target):
+    """Would catch a pass that is missing: a plan with more copies, or none; and other code, by an option not told."""
+    runs = CompilerRuns()
+    source = target.prepared(named_region_text(REGION, "entry").strip())
+    ours, _ = to_hal(to_flow(source, target, 120, runs), target, 120, runs)
     whole = runs.run((*target.compile_flags(), *FLAGS_TO_HAL, "--compile-to=hal"), source, timeout=120)
-    theirs = read_plans(whole.output, [entry], timeout=120)[entry]
-    assert isinstance(theirs, LaunchPlan), theirs
-    assert (ours.steps, ours.code) == (theirs.steps, theirs.code)
+    plan, expected = (read_plans(run.output, ["entry"], timeout=120)["entry"] for run in (ours, whole))
+    assert isinstance(plan, LaunchPlan), plan
+    assert plan == expected
 
 
 def test_threads_do_not_decide_code():
