@@ -43,9 +43,9 @@ def leave_modules_alone() -> None:
     if replace.__module__ == __name__:
         return
 
-    def patch_method(patcher, *arguments, **options) -> None:
-        if get_ident() not in _at_work:
-            replace(patcher, *arguments, **options)
+    def patch_method(patcher, owner: type, *arguments, **options) -> None:
+        if owner is not torch.nn.Module or get_ident() not in _at_work:
+            replace(patcher, owner, *arguments, **options)
 
     vars(_symbolic_trace)["_Patcher"].patch_method = patch_method
 

@@ -85,7 +85,6 @@ _TO_STREAM = (*_TO_TENSORS, *_TO_ASYNC, *_TO_COMMANDS, *_FOR_LAUNCHES)
 PIPELINE_TO_STREAM = f"builtin.module({','.join(_TO_STREAM)})"
 """For `iree-opt`: what takes a module from phase `flow` to `stream`."""
 
-_TO_EXECUTABLES = ("iree-hal-materialize-interfaces", "iree-hal-prune-executables")
 _TO_HAL = (
     "iree-hal-conversion",
     "iree-affine-expand-index-ops",
@@ -97,7 +96,9 @@ _TO_HAL = (
 
 _STAGES = {
     "executable-configurations": (
-        *(*_TO_STREAM, *_TO_EXECUTABLES),
+        *_TO_STREAM,
+        "iree-hal-materialize-interfaces",
+        "iree-hal-prune-executables",
         "hal.executable(iree-hal-configure-executables)",
     ),
     "executable-targets": ("hal.executable(iree-hal-translate-all-executables)",),
@@ -125,10 +126,10 @@ def pipelines(backend: str, edited: Container[str]) -> Iterator[tuple[str, str]]
 
 
 FLAGS_TO_FLOW = ("--verify=false",)
-"""Flags of `iree-compile` up to `flow`, where else it verifies all text after each pass, a third of its time.
+"""Flags of `iree-compile` up to `flow`: else it verifies all text after each pass, a third of its time.
 
 The next process verifies what it is handed. From there on, where the next reader is the machine, each pass is verified.
 """
 
 FLAGS_TO_HAL = ("--iree-hal-memoization=false", "--iree-hal-indirect-command-buffers=false")
-"""Flags of `iree-opt`: functions record their commands where they run them, the one form that plans are read from."""
+"""Flags from there on: functions record their commands where they run them, the one form that plans are read from."""

@@ -25,9 +25,10 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches"):
 
     It takes what the region takes; its bindings are aligned; it overwrites no value and no constant; it copies from no
     transient that nothing has touched yet; it touches each of the region's results but those that the region reads,
-    too, whose old value may be the new one, and once where others take their new value; on a GPU, and there alone, its
-    launches say how many threads a workgroup has. That every binding lies inside of its buffer, `dovetail.subspan`
-    verifies itself. What must be touched once has no other way to run.
+    too, whose old value may be the new one, and once where others take their new value; sets of bindings of one launch
+    have no memory in common; on a GPU, and there alone, launches say how many threads a workgroup has. That every
+    binding lies inside of its buffer, `dovetail.subspan` verifies itself. What must be touched once has no other way to
+    run.
     """
 
     def run(self, module: ir.Module) -> bool:
@@ -73,6 +74,7 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches"):
                     if bool(launch.threads) != is_gpu:
                         expected = "expects 'workgroup_size' on a GPU" if is_gpu else "has a 'workgroup_size' on a CPU"
                         raise fail(op, expected)
+                    self._check_sets(launch)
                     touched |= {_memory_of(value) for value in launch.bindings}
                 case CopyBufferOp() as copy:
                     self._check_copy(copy, touched)
@@ -87,6 +89,16 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches"):
         for index, argument in enumerate(plan.arguments):
             if is_memory(argument) and argument not in touched and not held[index] and bytes_of(argument) != 0:
                 raise fail(plan, f"'@{symbol(plan)}' never touches argument {index}, a result")
+
+    def _check_sets(self, launch: DispatchOp) -> None:
+        """Sets run at the same time, and pass for one launch where others take new values."""
+        if not launch.set_count:
+            return
+        bound = [_memory_of(value) for value in launch.bindings]
+        size = len(bound) // int(launch.counts[1])
+        sets = [set(bound[start : start + size]) for start in range(0, len(bound), size)]
+        if sum(map(len, sets)) > len(set(bound)):
+            raise fail(launch, "binds the same memory in several sets")
 
     def _check_one_loop(self, plan: func.FuncOp, region: func.FuncOp) -> None:
         indices = [ir.BlockArgument(memory).arg_number for memory in handed_on(region).values()]

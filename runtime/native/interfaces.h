@@ -89,7 +89,7 @@ typedef struct {
 
 enum { ON_CPU = 1 };
 
-// ---- The CUDA driver: `cuLaunchKernel`, which waits for nothing. ----
+// ---- The CUDA driver: `cuLaunchKernel`. ----
 
 typedef int (*LaunchKernel)(void *kernel, unsigned workgroups_x, unsigned workgroups_y, unsigned workgroups_z,
                             unsigned threads_x, unsigned threads_y, unsigned threads_z, unsigned shared_bytes,

@@ -67,13 +67,18 @@ static int read_bindings(const Kernels *self, Kernel *kernel, PyObject *bindings
 
 static int read_kernel(const Kernels *self, Kernel *kernel, PyObject *item) {
   unsigned long long handle;
+  long long sizes[7];  // which a conversion to 32 bits would cut silently
   PyObject *bindings, *words;
   if (!PyTuple_Check(item)) return PyErr_SetString(PyExc_TypeError, "expected a kernel's launch"), -1;
-  if (!PyArg_ParseTuple(item, "K(III)(III)IO!O!i", &handle, &kernel->workgroups[0], &kernel->workgroups[1],
-                        &kernel->workgroups[2], &kernel->threads[0], &kernel->threads[1], &kernel->threads[2],
-                        &kernel->shared_bytes, &PyTuple_Type, &words, &PyTuple_Type, &bindings, &kernel->table))
+  if (!PyArg_ParseTuple(item, "K(LLL)(LLL)LO!O!i", &handle, &sizes[0], &sizes[1], &sizes[2], &sizes[3], &sizes[4],
+                        &sizes[5], &sizes[6], &PyTuple_Type, &words, &PyTuple_Type, &bindings, &kernel->table))
     return -1;
+  for (int i = 0; i < 7; i++)
+    if (sizes[i] < 0 || sizes[i] > UINT32_MAX)
+      return PyErr_Format(PyExc_ValueError, "gives a kernel a size of %lld", sizes[i]), -1;
   kernel->kernel = (void *)(uintptr_t)handle;
+  for (int i = 0; i < 3; i++) kernel->workgroups[i] = (unsigned)sizes[i], kernel->threads[i] = (unsigned)sizes[3 + i];
+  kernel->shared_bytes = (unsigned)sizes[6];
   return read_bindings(self, kernel, bindings, words);
 }
 

@@ -158,7 +158,7 @@ int read_argument(Argument *argument, PyObject *item);
 void free_arguments(Argument *arguments, int count);
 // Whether `given` is of the expected type and shape; its bytes, and into the registers the sizes that the plan wants.
 int fits(const Argument *expected, const Tensor *given, int64_t *bytes, int64_t *registers);
-// Where each tensor of a list of `count` lies, as bytes; NULL, mostly without an exception, where one is not as expected.
+// Where each tensor of a list of `count` lies, as bytes; NULL, without an exception, where one is not as expected.
 PyObject *located(const Argument *const *expected, int count, Place place, PyObject *tensors);
 
 // ---- call.c ----

@@ -107,7 +107,10 @@ def test_other_threads_call_what_is_compiled_while_one_compiles(monkeypatch):
 
 
 def test_modules_stay_as_they_are_while_a_graph_is_traced(monkeypatch):
-    """Catches a trace that other threads run through when they call modules, and after which Python looks up all."""
+    """Catches a trace that other threads run through when they call modules, and after which Python looks up all.
+
+    And methods of others' that a trace needs, as `FX_PATCH_GETITEM` says of tensors.
+    """
     methods = torch.nn.Module.__call__, torch.nn.Module.__getattr__
     seen = []
     run_node = torch.fx.Interpreter.run_node
@@ -120,5 +123,9 @@ def test_modules_stay_as_they_are_while_a_graph_is_traced(monkeypatch):
         patch.setattr(torch.fx.Interpreter, "run_node", run)
         compiled(lambda x, w: (x @ w).tanh())(torch.rand(2, 2), torch.rand(2, 2, requires_grad=True))
     assert set(seen) == {methods}
+    patcher = torch.fx._symbolic_trace._Patcher()
+    with unseen(), patcher:
+        patcher.patch_method(torch.Tensor, "__getitem__", lambda *_: "patched")
+        assert torch.ones(1)[0] == "patched"
     others = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.ReLU())).graph.nodes
     assert [node.op for node in others] == ["placeholder", "call_module", "output"]

@@ -407,6 +407,9 @@ def check_kernels(launch: Any, draw: random.Random) -> None:
     def kernel(handle: int, *bindings: tuple[int, int], table: int = 0) -> tuple:
         return handle, (5, 2, 1), (64, 1, 3), 96, (0xFFFFFFFF,), bindings, table
 
+    def sized(*workgroups: int, shared: int = 0) -> tuple:
+        return 7, workgroups, (64, 1, 1), shared, (), ((0, 0),), 0
+
     def refused(number: int, status: int) -> None:
         if status != 201:
             raise KeyError(number)
@@ -456,6 +459,8 @@ def check_kernels(launch: Any, draw: random.Random) -> None:
         must_refuse(
             ValueError, launch.Kernels, address, place, (expected,) * 3, (kernel(7, *bindings),), seen.append, refused
         )
+    for wrong in (sized(1 << 32, 1, 1), sized(1, -1, 1), sized(1, 1, 1, shared=1 << 32)):
+        must_refuse(ValueError, launch.Kernels, address, place, (expected,) * 3, (wrong,), seen.append, refused)
     for tensors in ((((-1,), 0, 32, False, False),) * 3, (((), 0, 0, True, False),) * 3):
         must_refuse(ValueError, launch.Kernels, address, place, tensors, made, seen.append, refused)
     must_refuse(ValueError, launch.Kernels, 0, place, (expected,) * 3, made, seen.append, refused)

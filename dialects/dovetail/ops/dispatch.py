@@ -68,7 +68,9 @@ class DispatchOp(VerifiedOp, name="dispatch"):
         rows, bindings = _numbers(self.workgroups)[1], len(self.bindings)
         if not 1 <= rows <= self.set_count:
             return f"expects 1 to {self.set_count} workgroups in y, as 'sets' says, got {rows}"
-        return "" if bindings % rows == 0 else f"expects {rows} sets of equally many bindings, got {bindings}"
+        return (
+            "" if bindings and bindings % rows == 0 else f"expects {rows} sets of equally many bindings, got {bindings}"
+        )
 
     @property
     def counts(self) -> tuple[Number, ...]:

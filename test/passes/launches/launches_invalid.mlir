@@ -122,6 +122,14 @@ func.func @case(%a: !dovetail.buffer) {
 
 // -----
 
+func.func @case() {
+  // expected-error @+1 {{'dovetail.dispatch' op expects 2 sets of equally many bindings, got 0}}
+  "dovetail.dispatch"() {constants = [], entry = "e", operandSegmentSizes = array<i32: 0, 0>, sets = 2 : i64, shared_memory = 0 : i64, workgroup_size = [128, 1, 1], workgroups = [8, 2, 1]} : () -> ()
+  return
+}
+
+// -----
+
 func.func @case(%x: !torch.vtensor<[4],f32>, %b: !dovetail.buffer) {
   // expected-error @+1 {{'dovetail.fill_buffer' op expects a pattern of 8, 16, 32 or 64 bits, got 1 : i24}}
   "dovetail.fill_buffer"(%b) {pattern = 1 : i24} : (!dovetail.buffer) -> ()

@@ -1,6 +1,7 @@
 // RUN: dovetail-opt %s --split-input-file --verify-launches --verify-diagnostics
 //
-// Catches plans that write what they may not, read what nobody wrote, or belong to another region.
+// Catches plans that write what they may not, read what nobody wrote, or belong to another region, and sets of one launch that
+// bind the same memory.
 
 // A sound plan: no error is expected.
 !v = !torch.vtensor<[32],f32>
@@ -500,6 +501,31 @@ module attributes {dovetail.level = "launches"} {
     %2 = torch.aten.exp %1 : !v -> !v
     torch.overwrite.tensor.contents %1 overwrites %d : !v, !m
     torch.overwrite.tensor.contents %2 overwrites %p : !v, !m
+    return
+  }
+}
+
+// -----
+
+// Sets of bindings that have nothing in common, though one of them binds its memory twice: no error is expected. And sets
+// that run at the same time on one memory.
+!v = !torch.vtensor<[32],f32>
+!m = !torch.tensor<[32],f32>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches", dovetail.target = "cuda:sm_90"} {
+  func.func private @r(%x: !v, %o: !m, %q: !m) attributes {dovetail.role = "region"} {
+    torch.overwrite.tensor.contents %x overwrites %o : !v, !m
+    torch.overwrite.tensor.contents %x overwrites %q : !v, !m
+    return
+  }
+  func.func private @p(%x: !v, %o: !m, %q: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
+    %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
+    %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
+    %d = "dovetail.subspan"(%o) {offset = 64 : i64, length = 64 : i64} : (!m) -> !b
+    %e = "dovetail.subspan"(%q) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
+    "dovetail.dispatch"(%c, %d, %a, %e) {constants = [], entry = "e", operandSegmentSizes = array<i32: 4, 0>, sets = 3 : i64, shared_memory = 0 : i64, workgroup_size = [32, 1, 1], workgroups = [1, 2, 1]} : (!b, !b, !b, !b) -> ()
+    // expected-error @+1 {{binds the same memory in several sets}}
+    "dovetail.dispatch"(%a, %c, %d, %e) {constants = [], entry = "e", operandSegmentSizes = array<i32: 4, 0>, sets = 3 : i64, shared_memory = 0 : i64, workgroup_size = [32, 1, 1], workgroups = [1, 2, 1]} : (!b, !b, !b, !b) -> ()
     return
   }
 }
