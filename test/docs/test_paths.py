@@ -41,6 +41,8 @@ def named(repository: Path) -> Iterator[tuple[str, str]]:
     others = [path for folder in ("test", "benchmark") for path in (repository / folder).rglob("*.py")]
     for file in sorted([*documents, *packages, *others]):
         text = file.read_text(encoding="utf-8")
+        if not PATH.search(text):
+            continue
         parts = sentences(text) if file in others else enumerate(text.splitlines(), 1)
         for line, part in parts:
             for found in PATH.findall(part):

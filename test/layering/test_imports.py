@@ -1,7 +1,7 @@
 """Data goes one way, frontend to passes to backends to runtime, and imports keep to it; all may read `dialects`."""
 
 import ast
-from collections.abc import Iterator
+import functools
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -46,19 +46,22 @@ LOADING = {
 }
 
 
-def imported_modules(source: Path, root: Path) -> Iterator[tuple[int, str]]:
-    """Yields (line, module) for each import in the file, also those inside functions.
+@functools.cache
+def imported_modules(source: Path, root: Path) -> list[tuple[int, str]]:
+    """(line, module) for each import in the file, also those inside functions.
 
     `from dovetail.backends import target` counts as `dovetail.backends.target`, where that is a module below `root`.
     """
+    found: list[tuple[int, str]] = []
     for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"), str(source))):
         if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
+            found += ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             module = "." * node.level + (node.module or "")
             for alias in node.names:
                 member = f"{module}.{alias.name}"
-                yield node.lineno, member if is_module(member, root) else module
+                found.append((node.lineno, member if is_module(member, root) else module))
+    return found
 
 
 def is_module(name: str, root: Path) -> bool:

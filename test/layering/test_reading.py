@@ -15,6 +15,8 @@ WORKER = "backends/worker"
 
 def looks_inside(source: str) -> Iterator[int]:
     """Yields the lines of the program `source` that take arguments or operations of a function's first block."""
+    if "blocks" not in source:
+        return
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Attribute(

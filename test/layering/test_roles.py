@@ -14,6 +14,8 @@ NAMES = {"call", "forward", "backward", "apply", "guard"}
 
 def guesses(source: str) -> Iterator[int]:
     """Yields the line of each comparison with such a name, and of each look-up by one, in the program `source`."""
+    if not any(f'"{name}"' in source or f"'{name}'" in source for name in NAMES):
+        return
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Compare():

@@ -37,6 +37,8 @@ def names(node: ast.AST) -> set[str]:
 def walks(source: str) -> Iterator[int]:
     """Yields the line of each loop that goes from a value to the first operand, or the ref, of its op; and of each that
     goes to any operand, and each function that calls itself with one, as long as an op is a view."""
+    if "operands" not in source and ".ref" not in source:
+        return
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef) and names(node) & VIEWS:
             again = [each for each in ast.walk(node) if isinstance(each, ast.Call) and node.name in names(each.func)]

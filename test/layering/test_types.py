@@ -1,6 +1,7 @@
 """Torch's types are read and built in one file, `dialects/torch_facts/types.py`; everybody asks there."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,6 +33,8 @@ CUTS = ("partition", "removeprefix", "replace", "split", "startswith")
 
 def spelt_types(source: str) -> Iterator[int]:
     """Yields the lines of the program `source` where a torch type is spelt, or the name of an element type cut."""
+    if not any(each in source for each in (*SPELT, *(f"dtype.{cut}" for cut in CUTS))):
+        return
     tree = ast.parse(source)
     sentences = docstrings(tree)
     for node in ast.walk(tree):
@@ -44,6 +47,8 @@ def spelt_types(source: str) -> Iterator[int]:
 
 def texts_of_types(source: str) -> Iterator[int]:
     """Yields the lines of the program `source` where the text of a type is made, but to stand in a sentence."""
+    if not re.search(r"(?:\.type|type_)\s*[)},!:]", source):
+        return
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Call(func=ast.Name(id="str" | "repr"), args=[of]) if is_type(of):
