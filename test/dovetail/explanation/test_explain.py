@@ -13,25 +13,11 @@ import dovetail
 from dovetail.compiler import compile_graph
 from dovetail.dialects.context import make_context
 from dovetail.errors import UnsupportedError
-from dovetail.explanation import argument_copies
 from dovetail.explanation.program import read_program
 from dovetail.explanation.records import CallCheck, Eager, MetadataChange, Program, Sharing
 from dovetail.options import Options
 
-pytestmark = pytest.mark.usefixtures("op_by_op", "arguments_alone")
-SEARCH = argument_copies._all_tensors
-
-
-@pytest.fixture
-def arguments_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No search for the tensors of the process, which takes longer than the rest: what changes is in the arguments."""
-    monkeypatch.setattr(argument_copies, "_all_tensors", lambda: iter(()))
-
-
-@pytest.fixture
-def all_tensors(arguments_alone: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The search all the same, for tensors that are in no argument."""
-    monkeypatch.setattr(argument_copies, "_all_tensors", SEARCH)
+pytestmark = pytest.mark.usefixtures("op_by_op")
 
 
 def vector() -> torch.Tensor:
