@@ -1,10 +1,6 @@
-"""Real modules: `python -m dovetail.tools.fuzz_texts.captured FOLDER` compiles some functions and keeps every stage.
-
-A process of its own, since compiling starts threads, and processes that are forked must not.
-"""
+"""Real modules: compiles some functions and keeps every stage."""
 
 import os
-import sys
 from pathlib import Path
 
 import torch
@@ -12,8 +8,8 @@ import torch
 from dovetail.tools import compile as compile_command
 
 
-def main(folder: Path) -> None:
-    """Writes the modules' texts at all levels, and an artifact of the first, into `folder`."""
+def write_modules(folder: Path) -> None:
+    """Writes the modules' texts at all levels, and an artifact of the first, into `folder`; starts threads."""
     os.environ["DOVETAIL_DUMP"] = str(folder)
     torch.manual_seed(0)
     x, w, i = torch.randn(6, 4, requires_grad=True), torch.randn(4, 4, requires_grad=True), torch.randint(0, 4, (6,))
@@ -48,7 +44,3 @@ def main(folder: Path) -> None:
     torch.compile(selected, backend="dovetail", fullgraph=True)(x)
     joint = min(folder.glob("graph_*/00_input.mlir"))
     compile_command.main([str(joint), "-o", str(folder / "artifact")])
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

@@ -2,15 +2,15 @@
 
 import io
 import re
-import subprocess
-import sys
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 
 from torch_mlir import ir
 
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.errors import DovetailError
+from dovetail.tools.fuzz_texts.captured import write_modules
 from dovetail.tools.opt.command_line import SEPARATOR
 
 _LONGEST = 25_000  # characters; a longer module shows no more and takes longer
@@ -26,9 +26,15 @@ class Corpus:
 
 
 def read_corpus(tests: Path, folder: Path) -> Corpus:
-    """Modules in the files below `tests`, and what `captured` writes into `folder`, an empty one."""
-    command = [sys.executable, "-m", "dovetail.tools.fuzz_texts.captured", str(folder)]
-    subprocess.run(command, check=True, capture_output=True, timeout=300)
+    """Modules in the files below `tests`, and what `write_modules` writes into `folder`, an empty one.
+
+    That works in a fork of its own, since this process is forked later, and must have no threads.
+    """
+    writer = get_context("fork").Process(target=write_modules, args=(folder,))
+    writer.start()
+    writer.join()
+    if writer.exitcode:
+        raise RuntimeError(f"compiling the functions that are mutated ended with {writer.exitcode}")
     stages = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("graph_*/*.mlir"))]
     files = [path.read_text(encoding="utf-8") for path in sorted(tests.rglob("*.mlir"))]
     chunks = [chunk for text in files for chunk in re.split(rf"^{SEPARATOR}.*\n", text, flags=re.MULTILINE)]
