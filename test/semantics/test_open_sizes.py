@@ -362,12 +362,14 @@ def test_numbers_that_a_view_fixes(op_by_op):
         torch.testing.assert_close(compiled(rows), (weight - 1).square().mean())
 
 
-@pytest.mark.parametrize("rounded", [math.floor, math.ceil, int])
-def test_a_float_that_is_rounded(op_by_op, rounded):
+def test_a_float_that_is_rounded(op_by_op):
     """A size that is a float's, rounded, was a defect, in a graph without other sizes too; each number had a graph."""
 
     def function(x, number):
-        return x[: rounded(number)] * rounded(number), x.new_zeros(3, rounded(number)), x - rounded(number) // 2
+        return [
+            (x[: rounded(number)] * rounded(number), x.new_zeros(3, rounded(number)), x - rounded(number) // 2)
+            for rounded in (math.floor, math.ceil, int)
+        ]
 
     compiled = torch.compile(function, backend="dovetail", fullgraph=True)
     dovetail.stats(reset=True)
@@ -391,20 +393,22 @@ FUNCTIONS = {
 
 
 @pytest.mark.parametrize("kind", [float, int])
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_functions_of_numbers(op_by_op, name, kind):
+def test_functions_of_numbers(op_by_op, kind):
     """A number that changes is one of the first call, or recompiles."""
-    function = FUNCTIONS[name]
+
+    def function(number, *given):
+        return [each(x, number) for each, x in zip(FUNCTIONS.values(), given, strict=True)]
+
     compiled = torch.compile(function, backend="dovetail", fullgraph=True)
     dovetail.stats(reset=True)
     for number in (2.5, 3.25, 4.75, 6.5):
-        x = tensor(4, 3)
-        twin = x.detach().clone().requires_grad_()
-        expected, actual = function(x, kind(number)), compiled(twin, kind(number))
+        given = [tensor(4, 3) for _ in FUNCTIONS]
+        copies = twins(given)
+        expected, actual = function(kind(number), *given), compiled(kind(number), *copies)
         torch.testing.assert_close(actual, expected, rtol=0, atol=0)
-        expected.sum().backward()
-        actual.sum().backward()
-        torch.testing.assert_close(twin.grad, x.grad)
+        for results in (expected, actual):
+            sum(each.sum() for each in results).backward()
+        torch.testing.assert_close([each.grad for each in copies], [each.grad for each in given])
     stats = dovetail.stats()
     assert not stats.specialised
     assert not stats.eager
@@ -422,10 +426,17 @@ NUMBERS = {
 }
 
 
-@pytest.mark.parametrize("name", NUMBERS)
-def test_numbers_are_computed_as_python_does(op_by_op, name):
+FIXED = "difference with itself"
+
+
+@pytest.mark.parametrize("names", by(len(NUMBERS), NUMBERS, alone=[FIXED]), ids=", ".join)
+def test_numbers_are_computed_as_python_does(op_by_op, names):
     """Floats are computed by algebra: terms in another order, or left out where they are infinite."""
-    function, calls = NUMBERS[name]
+
+    def function(x, *numbers):
+        return [NUMBERS[name][0](x, *each) for name, each in zip(names, numbers, strict=True)]
+
+    calls = list(zip(*(NUMBERS[name][1] for name in names), strict=True))
     compiled = torch.compile(function, backend="dovetail", dynamic=True, fullgraph=True)
     dovetail.stats(reset=True)
     for numbers in [*calls, *calls]:
@@ -433,7 +444,7 @@ def test_numbers_are_computed_as_python_does(op_by_op, name):
         torch.testing.assert_close(compiled(x, *numbers), function(x, *numbers), rtol=0, atol=0, equal_nan=True)
     stats = dovetail.stats()
     assert not stats.eager
-    assert bool(stats.specialised) == (name == "difference with itself")
+    assert bool(stats.specialised) == (FIXED in names)
 
 
 def test_dropout_of_any_rate(op_by_op):
