@@ -18,8 +18,10 @@ from dovetail.tools.demo.tasks import ALL_TASKS, RESNET, Sizes, Task
 from dovetail.tools.demo.trainer import Trainer
 
 STEPS = 3
-# Of one layer, since the same regions compute each layer.
-SHALLOW = [replace(task, model=partial(task.model, Sizes(layers=1))) if task.has_length else task for task in ALL_TASKS]
+# Of one layer, or stage, since the same regions compute each.
+SHALLOW = [
+    replace(task, model=partial(task.model, Sizes(layers=1) if task.has_length else (16,))) for task in ALL_TASKS
+]
 
 GraphCall = Callable[..., tuple[torch.Tensor, ...]]
 
