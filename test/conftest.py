@@ -30,8 +30,9 @@ os.environ["TORCH_DYNAMO_RUN_GC_AFTER_COMPILE"] = "0"
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# Tracing makes so many objects that collecting them as often as Python would takes a tenth of the time.
-gc.set_threshold(100_000, 50, 100)
+# Tracing makes so many objects that collecting them as often as Python would takes a tenth of the time. Most of a
+# million are gone before they are looked at; older ones are looked at after five million, as with smaller steps.
+gc.set_threshold(1_000_000, 5, 100)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
