@@ -126,13 +126,14 @@ def _group(op: ir.Operation) -> list[ir.Operation]:
 def _has_blocks(group: Sequence[ir.Operation]) -> bool:
     """Whether `group` computes elements, and turns tensors in one way; none is larger than those."""
     turning = [op for op in group if is_transposition(op)]
+    if {kind(op) for op in group if op not in turning} != {Kind.POINTWISE}:
+        return False  # some of which give lists of tensors
     counts = {_count(op.results[0]) for op in group}
     whole = _count(turning[0].results[0])
     return (
         whole is not None
         and all(each == whole or (isinstance(each, int) and isinstance(whole, int) and each < whole) for each in counts)
         and len({reordered(op) for op in turning}) == 1
-        and {kind(op) for op in group if op not in turning} == {Kind.POINTWISE}
     )
 
 
