@@ -10,26 +10,28 @@ from collections.abc import Sequence
 import torch
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
+from dovetail.dialects.torch_facts.row import Layout
 from dovetail.dialects.torch_facts.strides import Strides
 
 _CHANNELS_LAST = (1, 3, 2, 0)
 """Dimensions of images that lie so, from the innermost one."""
 
 
-def broadcast_strides(func: torch._ops.OpOverload, args: tuple, result: torch.Tensor, iterates: bool) -> Strides | None:
+def broadcast_strides(func: torch._ops.OpOverload, args: tuple, result: torch.Tensor, how: Layout) -> Strides | None:
     """Those of the `result` of `func`, which is not empty; None where they are as described.
 
-    So they are without a dimension of one element, and of what is neither tagged as pointwise nor known to go over all
-    operands at once (`iterates`).
+    So they are without a dimension of one element, and of what is neither tagged as pointwise nor, as `how` says, goes
+    over all operands at once.
     """
     is_new = not any(each.alias_info is not None for each in func._schema.returns)
+    iterates = how is Layout.ITERATED
     is_sorted = iterates or torch.Tag.pointwise in func.tags
     if not is_new or not is_sorted or not _has_one_element_somewhere(result):
         return None
     operands = [each for each in args if isinstance(each, torch.Tensor)]
-    if func._opname == "threshold_backward":  # whose kernel takes the second one first
+    if how is Layout.SWAPPED:
         operands.reverse()
-    are_open = any(map(_is_open, operands))
+    are_open = any(is_open(number) for each in operands for number in (*each.size(), *each.stride()))
     if len(operands) == _operands(func, args) and _are_alike(operands):
         strides = _strides_of_all(operands)
         if are_open:  # then numbers decide nothing, and are written in the one way that gradients are compared by
@@ -56,9 +58,9 @@ def _strides_of_all(operands: Sequence[torch.Tensor]) -> Strides | None:
     return first if is_same and is_dense(operands[0]) else None
 
 
-def _is_open(tensor: torch.Tensor) -> bool:
-    numbers = (*tensor.size(), *tensor.stride())
-    return any(isinstance(each, torch.SymInt) and each.node.maybe_as_int() is None for each in numbers)
+def is_open(number: int | torch.SymInt) -> bool:
+    """Whether `number`, a size or a stride, differs from call to call."""
+    return isinstance(number, torch.SymInt) and number.node.maybe_as_int() is None
 
 
 def _are_same(strides: Sequence, others: Sequence) -> bool:

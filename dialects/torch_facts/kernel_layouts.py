@@ -8,7 +8,7 @@ from torch.fx.experimental.symbolic_shapes import guard_or_false, guard_or_true,
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map_only
 
-from dovetail.dialects.torch_facts.broadcast_strides import broadcast_strides, is_dense
+from dovetail.dialects.torch_facts.broadcast_strides import broadcast_strides, is_dense, is_open
 from dovetail.dialects.torch_facts.empty import is_empty
 from dovetail.dialects.torch_facts.ops import row_of_func
 from dovetail.dialects.torch_facts.row import Layout
@@ -40,11 +40,11 @@ def as_kernel_lays_out(func: Callable, args: tuple, kwargs: dict, result):
         return torch.empty_like(tensors[0].as_strided(result.size(), tensors[0].stride()))
     layout = _layout(func, args, KERNELS[tensors[0].device.type])
     has_elements = isinstance(result, torch.Tensor) and not is_empty(result)
-    if has_elements and layout in (Layout.TOLD, Layout.TOGETHER, Layout.ITERATED):
-        strides = broadcast_strides(func, args, result, layout is Layout.ITERATED)
+    if has_elements and layout in (Layout.TOLD, Layout.TOGETHER, Layout.ITERATED, Layout.SWAPPED):
+        strides = broadcast_strides(func, args, result, layout)
         if strides is not None:
             return _with_strides(result, strides)
-    if layout not in (Layout.TOLD, Layout.ITERATED, Layout.COPIED):
+    if layout not in (Layout.TOLD, Layout.ITERATED, Layout.SWAPPED, Layout.COPIED):
         return _relaid(result, layout, tensors)
     if has_elements or not isinstance(result, torch.Tensor):
         return result
@@ -55,7 +55,7 @@ def as_kernel_lays_out(func: Callable, args: tuple, kwargs: dict, result):
 
 def _pads_nothing(pad: Sequence[int | torch.SymInt]) -> bool:
     """Whether the kernel copies a part of its operand as that lies: of open sizes it is described to lie in rows."""
-    return any(map(_is_open, pad)) and all(guard_or_false(size <= 0) for size in pad)
+    return any(map(is_open, pad)) and all(guard_or_false(size <= 0) for size in pad)
 
 
 def laid_out_as(results, strides: Sequence[Strides | None]):
@@ -114,17 +114,13 @@ def _laid_out(func: torch._ops.OpOverload, args: tuple, kwargs: dict, result: to
         return result
     operands = tree_leaves((args, kwargs))
     tensors = [result, *(operand for operand in operands if isinstance(operand, torch.Tensor))]
-    if any(_is_open(number) for tensor in tensors for number in (*tensor.size(), *tensor.stride())):
+    if any(is_open(number) for tensor in tensors for number in (*tensor.size(), *tensor.stride())):
         if not _is_laid_out_in_rows(result, operands):
             raise UnsupportedError(f"{func}: how a result without elements lies can't be said of open sizes")
         return torch.empty_like(result, memory_format=torch.contiguous_format)
     with _disable_current_modes():
         real = func(*tree_map_only(torch.Tensor, _real, args), **tree_map_only(torch.Tensor, _real, kwargs))
     return _with_strides(result, real.stride())
-
-
-def _is_open(number: int | torch.SymInt) -> bool:
-    return isinstance(number, torch.SymInt) and number.node.maybe_as_int() is None
 
 
 def _is_laid_out_in_rows(result: torch.Tensor, operands: list) -> bool:

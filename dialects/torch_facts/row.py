@@ -63,6 +63,7 @@ class Layout(Enum):
     """How a kernel lays its (first) result out, where PyTorch's own description of it says otherwise."""
 
     TOLD = "told"  # as described
+    SWAPPED = "swapped"  # by all operands, of which the kernel takes the second first
     COPIED = "copied"  # as described: not by all operands, unlike others that are tagged as pointwise
     ROWS = "rows"  # row by row, where it is described to lie as an operand does
     FIRST = "first"  # as the first operand, where it is described by ops on others

@@ -115,6 +115,16 @@ def test_strides_along_one_element(function, device: str):
         assert (sizes, strides, told.stride()) == (sizes, strides, function(x).stride())
 
 
+def test_strides_of_a_kernel_that_takes_its_second_operand_first():
+    """Would catch a gradient below a pooling that lies as the tangent does, where eager's lies as the image."""
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+    for strides, others in (((3, 1, 3, 3), (1, 2, 2, 2)), ((1, 2, 2, 2), (3, 1, 3, 3))):
+        given = [torch.rand(2, 3, 1, 1).as_strided((2, 3, 1, 1), each) for each in (strides, others)]
+        with mode, KernelLayouts():
+            told = torch.ops.aten.threshold_backward(*map(mode.from_tensor, given), 0)
+        assert told.stride() == torch.ops.aten.threshold_backward(*given, 0).stride()
+
+
 @pytest.mark.parametrize("sizes", [(1, 2, 1, 1), (2, 1, 3, 3), (2, 4, 1, 1), (1, 2, 1, 3), (2, 3, 2, 2), (1, 1, 1, 1)])
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 2, 3, 1), (3, 2, 1, 0)])
 def test_formats_that_strides_say(sizes: tuple[int, ...], order: tuple[int, ...]):
