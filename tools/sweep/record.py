@@ -5,6 +5,7 @@ import platform
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
@@ -19,9 +20,10 @@ PARTS = ("met", "replaced")
 
 
 def record(path: Path, cpu: Cpu, found: Sequence[Finding], seconds: float) -> None:
-    """Writes what was found on `cpu`, with the versions of all that took part."""
+    """Writes what was found on `cpu`, with the day and the versions of all that took part."""
     recorded = {
         "cpu": asdict(cpu),
+        "day": date.today().isoformat(),
         "versions": {
             "iree": version("iree-base-compiler"),
             "torch": version("torch"),

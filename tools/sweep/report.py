@@ -37,10 +37,11 @@ def markdown() -> str:
 
 
 def _cpus(found: list[tuple[Cpu, dict]]) -> list[str]:
-    head = ("CPU", "vector", "IREE, torch, Python", "what a graph hands to IREE", "replaced ops by themselves")
+    head = ("CPU", "day", "vector", "IREE, torch, Python", "what a graph hands to IREE", "replaced ops by themselves")
     rows = (
         [
             cpu.title,
+            figures["day"],
             f"{cpu.vector_bytes} bytes",
             ", ".join(figures["versions"].values()),
             *(_counts(figures[part]) for part in _INTRODUCTIONS),
