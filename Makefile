@@ -1,4 +1,4 @@
-# Two commands on a fresh machine with Python 3.11 and a C compiler: `make demo` and `make test`.
+# Two commands on a fresh machine with Python 3.11, a C and a C++ compiler: `make demo` and `make test`.
 
 PYTHON ?= python3.11
 BIN := .venv/bin

@@ -4,16 +4,21 @@ import re
 from collections.abc import Iterator
 from dataclasses import fields
 from enum import Enum
+from functools import cache
 
+import torch
+from torch_mlir import ir
+
+from dovetail.dialects.context import make_context
 from dovetail.dialects.torch_facts import row as kinds
 from dovetail.dialects.torch_facts.element_types import FLOATS, INTEGERS
-from dovetail.dialects.torch_facts.ops import row_of_name
+from dovetail.dialects.torch_facts.ops import NAMESPACES, row_of_name
 from dovetail.dialects.torch_facts.refused import Refused
 from dovetail.dialects.torch_facts.row import Kind, Row
 from dovetail.dialects.torch_facts.rows import FILES
 from dovetail.dialects.torch_facts.rows.kinds import OF_KINDS, OfKinds
 from dovetail.frontend.decompose.replacements import REPLACEMENTS
-from dovetail.passes.placement.reasons import REASONS, Reason
+from dovetail.passes.placement.reasons import NO_DIALECT, REASONS, Reason
 from dovetail.tools.documented_attributes import documented_attributes
 from dovetail.tools.markdown import table
 
@@ -27,6 +32,7 @@ _KINDS = {
     Kind.LIBRARY: kinds.library(""),
     Kind.UNKNOWN: _CLAIMS_NOTHING,
 }
+_COMPUTED = (Kind.POINTWISE, Kind.REDUCTION, Kind.MOVEMENT, Kind.CREATION)
 _TYPES = {(): "", FLOATS: " (floats)", INTEGERS: " (integers)"}
 _REASONS_HEAD = ("reason, in `dovetail.stats()` and `dovetail.explain()`", "what changes it")
 _UNTIL = "where a newer IREE no longer needs it"
@@ -104,3 +110,19 @@ def _refusals(row: Row) -> Iterator[str]:
     replaced = [f"`.{each._overloadname}`" for each in REPLACEMENTS if row_of_name(str(each)) is row]
     if replaced:
         yield f"replaced: {' '.join(replaced)}"
+    elif row.kind in _COMPUTED and not any(map(_context().is_registered_operation, _torch_names(row))):
+        yield NO_DIALECT.text
+
+
+def _torch_names(row: Row) -> Iterator[str]:
+    """What the torch dialect would call the overloads that a row is of."""
+    name, _, overload = row.name.partition(".")
+    for namespace in NAMESPACES:
+        packet = getattr(getattr(torch.ops, namespace), name, None)
+        for each in [overload] if overload else packet.overloads() if packet else []:
+            yield f"torch.{namespace}.{name}" + ("" if each == "default" else f".{each}")
+
+
+@cache
+def _context() -> ir.Context:
+    return make_context()

@@ -3,7 +3,9 @@
 import os
 import re
 import tempfile
+from contextlib import redirect_stderr
 from inspect import getsource
+from io import StringIO
 from pathlib import Path
 from unittest.mock import patch
 
@@ -39,7 +41,8 @@ def walk_sections() -> dict[str, str]:
     """Compiles and runs `step`, and returns its source and what it was at each stage, by section name."""
     sections = {"walk:source": _fenced("python", getsource(step))}
     with tempfile.TemporaryDirectory() as root:
-        with patch.dict(os.environ, DOVETAIL_DUMP=root):
+        # Where the stages are is said on stderr: nobody can look there afterwards.
+        with patch.dict(os.environ, DOVETAIL_DUMP=root), redirect_stderr(StringIO()):
             _compile_and_run()
         folders = list(Path(root).iterdir())
         if len(folders) != 1:

@@ -72,13 +72,16 @@ def generated_sections() -> dict[str, str]:
 
 
 def main() -> int:
-    """Rewrites the documents in the current folder; returns the exit status."""
+    """Rewrites the documents in the current folder, and says which; returns the exit status."""
     try:
         paths = documents(Path.cwd())
         sections = generated_sections()
         for path in paths:
             text = path.read_text(encoding="utf-8")
-            path.write_text(rewritten(text, sections), encoding="utf-8")
+            current = rewritten(text, sections)
+            if current != text:
+                path.write_text(current, encoding="utf-8")
+                print(f"rewritten: {path}")
     except DovetailError as error:
         print(f"regenerate_docs: {error}", file=sys.stderr)
         return 1

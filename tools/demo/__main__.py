@@ -34,6 +34,8 @@ def main(arguments: list[str] | None = None) -> int:
 
             outcomes.append(experiment.run(task, options.steps, advance))
             progress.update(line, description=f"{task.title}: done")
+            if not console.is_terminal:  # which shows progress only when all is done
+                print(f"{task.title}: done", flush=True)
 
     console.print(report.training_table(outcomes))
     console.print(report.accuracy_table(outcomes))
