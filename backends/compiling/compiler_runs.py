@@ -1,11 +1,8 @@
 """Runs of IREE's compiler, each in a process of its own, which never outlives whoever waits for it."""
 
-import contextlib
 import importlib.util
 import os
 import signal
-import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
@@ -13,8 +10,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 from math import ceil
 from pathlib import Path
+from typing import IO
 
-from dovetail.backends.compiling import bounded
+from dovetail.backends.compiling import iree_worker
+from dovetail.backends.compiling.forked_command import CANNOT_START, ForkedCommand
+from dovetail.backends.compiling.source import Ended
 from dovetail.errors import StartError
 
 
@@ -27,8 +27,6 @@ class Cause(Enum):
 
 
 _ONE_THREAD = "--mlir-disable-threading"
-_GRACE_SECONDS = 2
-"""How long to read on from pipes that an escaped child of a killed compiler may keep open."""
 
 
 @dataclass(frozen=True)
@@ -73,15 +71,15 @@ class CompilerRuns:
     def __init__(self, is_threaded: bool = True) -> None:
         self._flags = () if is_threaded else (_ONE_THREAD,)
         self._lock = threading.Lock()
-        self._running: set[subprocess.Popen[bytes]] = set()
+        self._running: set[ForkedCommand] = set()
         self._is_stopped = False
 
     def stop(self) -> None:
         """Ends what runs, and refuses further runs: nobody takes their results."""
         with self._lock:
             self._is_stopped = True
-            for process in self._running:
-                process.kill()
+            for command in self._running:
+                command.kill()
 
     def run(self, flags: Sequence[str], source: str, timeout: float) -> Run:
         """Compiles `source`."""
@@ -93,53 +91,44 @@ class CompilerRuns:
 
     def execute(self, command: Sequence[str], data: bytes, timeout: float) -> Run:
         """Runs `command`, its executable's path first, on `data` as its input."""
+        with tempfile.TemporaryFile() as text, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as messages:
+            text.write(data)
+            text.seek(0)
+            running = self._started(command, timeout, [text, output, messages])
+            try:
+                status = running.status(timeout)
+            except Ended as error:
+                return Run(b"", str(error), f"crash: {error}", Cause.CRASH)
+            finally:
+                running.end()
+                with self._lock:
+                    self._running.discard(running)
+            diagnostics = _contents(messages).decode(errors="replace")
+            if status is None:
+                return Run(b"", diagnostics, f"time-out after {timeout:g} s", Cause.TIME_OUT)
+            if status == CANNOT_START:
+                raise StartError(f"the compiler can't be started: {diagnostics.strip()}")
+            return Run(_contents(output), diagnostics, *_failure(status, diagnostics))
+
+    def _started(self, command: Sequence[str], timeout: float, files: Sequence[IO[bytes]]) -> ForkedCommand:
         # What all cores could spend on it; nobody is left to time out the compiler of a process that was killed.
         seconds = ceil(timeout * (os.cpu_count() or 1)) + 1
-        bound = [sys.executable, "-I", "-S", bounded.__file__, str(os.getpid()), str(seconds)]
-        with self._started([*bound, *command]) as process:
-            try:
-                output, stderr = process.communicate(data, timeout)
-            except subprocess.TimeoutExpired:
-                return Run(b"", _ended(process), f"time-out after {timeout:g} s", Cause.TIME_OUT)
-            except BaseException:
-                _ended(process)
-                raise
-            finally:
-                with self._lock:
-                    self._running.discard(process)
-        diagnostics = stderr.decode(errors="replace")
-        if process.returncode == bounded.CANNOT_START:
-            raise StartError(f"the compiler can't be started: {diagnostics.strip()}")
-        return Run(output, diagnostics, *_failure(process.returncode, diagnostics))
-
-    def _started(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
+        # Without the folder that it is told of, the compiler fails; Python knows to look for another.
+        environment = {**os.environ, "TMPDIR": tempfile.gettempdir()}
         with self._lock:
             if self._is_stopped:
                 raise StartError("compilation was stopped")
             try:
-                # Without the folder that it is told of, the compiler fails; Python knows to look for another.
-                environment = {**os.environ, "TMPDIR": tempfile.gettempdir()}
-                # A session of its own, so that a time-out also ends the linker that the compiler started.
-                process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    start_new_session=True,
-                    env=environment,
-                )
+                running = iree_worker.worker.command(command, environment, seconds, files)
             except OSError as error:
-                raise StartError(f"the compiler can't be started: {error.strerror}") from error
-            self._running.add(process)
-            return process
+                raise StartError(f"the compiler can't be started: {error.strerror or error}") from error
+            self._running.add(running)
+            return running
 
 
-def _ended(process: subprocess.Popen[bytes]) -> str:
-    """Kills the compiler and what it started; what it had written to stderr."""
-    os.killpg(process.pid, signal.SIGKILL)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        return process.communicate(timeout=_GRACE_SECONDS)[1].decode(errors="replace")
-    return ""
+def _contents(file: IO[bytes]) -> bytes:
+    file.seek(0)  # also of whoever wrote: they share a position
+    return file.read()
 
 
 def _failure(status: int, diagnostics: str) -> tuple[str, Cause] | tuple[None, None]:

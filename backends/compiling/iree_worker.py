@@ -1,34 +1,22 @@
-"""The processes that use IREE's bindings, as many as are asked at once: forks of one that imported what they need."""
+"""The processes that use IREE, as many as are asked at once: forks of one that imported what they need."""
 
 import atexit
-import contextlib
 import json
 import os
-import socket
-import struct
-import subprocess
-import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from multiprocessing import Pipe
-from multiprocessing.connection import Connection
-from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
-SCRIPT = Path(__file__).parents[1] / "worker" / "main.py"
-_REQUEST = struct.Struct("q")
-"""To the source: 0 for a worker, the number of one that ended, or the negative one of one that is to end.
+from dovetail.backends.compiling.forked_command import ForkedCommand
+from dovetail.backends.compiling.source import Ended, Idle, Source, last_line
 
-It answers with the number, or with the status that the worker ended with, 0 while it runs.
-"""
-
-_LONGEST_START = 60
-"""Seconds that importing may take."""
+T = TypeVar("T")
 
 
 class IreeWorker:
-    """Asks workers, each one text after the other: importing takes longer than most answers.
+    """Asks workers, each one text after the other, since importing takes longer than most answers; and runs commands.
 
     They run `backends/worker/main.py`. They end with the process that started them, and by themselves when nobody has
     asked for a while.
@@ -36,7 +24,7 @@ class IreeWorker:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._source: _Source | None = None
+        self._source: Source | None = None
         self._idle: list[_Worker] = []
 
     def start(self) -> None:
@@ -49,7 +37,7 @@ class IreeWorker:
             if self._source is not None and not self._source.runs():
                 self._end_source()
             if self._source is None:
-                self._source = _Source(edits=True)
+                self._source = Source(edits=True)
 
     def ask(self, asked: Mapping[str, Any], text: bytes, timeout: float) -> tuple[dict[str, Any], bytes]:
         """The answer to what is `asked` about `text` (`backends/worker/main.py`): facts, and bytes.
@@ -61,7 +49,7 @@ class IreeWorker:
             worker = self._taken(edits=asked["task"] != "plans")
             try:
                 answer = worker.ask(asked, text, timeout)
-            except _Idle:
+            except Idle:
                 worker.end()
                 continue
             except BaseException:  # half of an answer must not be taken for the next one's
@@ -70,6 +58,17 @@ class IreeWorker:
             with self._lock:
                 self._idle.append(worker)
             return answer
+
+    def command(
+        self, command: Sequence[str], environment: dict[str, str], seconds: int, files: Sequence[IO[bytes]]
+    ) -> ForkedCommand:
+        """Runs `command`, for which see `ForkedCommand`.
+
+        Raises:
+            OSError: if no process can be started.
+        """
+        with self._lock:
+            return self._forked(lambda source: ForkedCommand(source, command, environment, seconds, files), edits=False)
 
     def end(self) -> None:
         """Ends the workers that nobody waits for; the next text starts others."""
@@ -91,95 +90,25 @@ class IreeWorker:
                 if worker.source.runs():
                     return worker
                 worker.end()
-            if self._source is not None:
-                try:
-                    return _Worker(self._source)
-                except _Ended:  # one that was killed, too, says nothing of this text; a new one's end is told
-                    self._end_source()
-            self._source = _Source(edits)
-            return _Worker(self._source)
+            return self._forked(_Worker, edits)
 
-
-class _Ended(OSError):
-    """The source had ended, in whatever way."""
-
-
-class _Idle(_Ended):
-    """A process had ended by itself, since nobody had asked for a while."""
-
-
-class _Source:
-    """The process that workers are forked from: for such that edit texts, or for such that only read plans."""
-
-    def __init__(self, edits: bool) -> None:
-        self._lock = threading.Lock()
-        self._socket, theirs = socket.socketpair()
-        self._socket.settimeout(_LONGEST_START)
-        # A file, since a pipe that nobody reads fills.
-        self._messages = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
-        with theirs:
-            # Isolated from the working directory and the script's folder, whose names could hide others.
-            command = [sys.executable, "-P", str(SCRIPT), str(theirs.fileno()), "edits" if edits else "plans"]
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stderr=self._messages,
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,  # Ctrl-C is for whoever asks
-            )
-
-    def runs(self) -> bool:
-        """Whether the process has not ended."""
-        return self._process.poll() is None
-
-    def fork(self, connection: Connection, messages: int) -> int:
-        """The number of a new worker, which answers on `connection` and writes messages to a file."""
-        return self._asked(0, [connection.fileno(), messages])
-
-    def status(self, number: int) -> int:
-        """How the worker of that number ended; waits until it has."""
-        return self._asked(number, [])
-
-    def kill(self, number: int) -> None:
-        """Ends the worker of that number, if it has not ended."""
-        with contextlib.suppress(OSError):  # nor does the source outlive its workers, or the other way round
-            self._asked(-number, [])
-
-    def end(self) -> None:
-        """Ends the process, and with it the workers."""
-        self._socket.close()
-        self._process.wait()
-        with self._lock:
-            self._messages.close()
-
-    def _asked(self, request: int, files: list[int]) -> int:
-        with self._lock:
+    def _forked(self, fork: Callable[[Source], T], edits: bool) -> T:
+        if self._source is not None:
             try:
-                if files:
-                    socket.send_fds(self._socket, [_REQUEST.pack(request)], files)
-                else:
-                    self._socket.sendall(_REQUEST.pack(request))
-                answer = self._socket.recv(_REQUEST.size)
-            except TimeoutError:
-                self._process.kill()
-                answer = b""
-            except OSError:
-                answer = b""
-            if answer:
-                return _REQUEST.unpack(answer)[0]
-            status = self._process.wait()
-            if status == 0:
-                raise _Idle
-            raise _Ended(f"exit status {status}, {_last_line(self._messages)}")
+                return fork(self._source)
+            except Ended:  # one that was killed, too, says nothing of this text; a new one's end is told
+                self._end_source()
+        self._source = Source(edits)
+        return fork(self._source)
 
 
 class _Worker:
-    def __init__(self, source: _Source) -> None:
+    def __init__(self, source: Source) -> None:
         self.source = source
         self._connection, theirs = Pipe()
         self._messages = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
         with theirs:
-            self.number = source.fork(theirs, self._messages.fileno())
+            self.number = source.fork([theirs.fileno(), self._messages.fileno()])
 
     def ask(self, asked: Mapping[str, Any], text: bytes, timeout: float) -> tuple[dict[str, Any], bytes]:
         bound = threading.Timer(timeout, self.source.kill, [self.number])
@@ -191,8 +120,8 @@ class _Worker:
         except (OSError, EOFError) as error:
             status = self.source.status(self.number)
             if status == 0:
-                raise _Idle from error
-            raise OSError(f"exit status {status}, {_last_line(self._messages)}") from error
+                raise Idle from error
+            raise OSError(f"exit status {status}, {last_line(self._messages)}") from error
         finally:
             bound.cancel()
 
@@ -200,13 +129,6 @@ class _Worker:
         self.source.kill(self.number)
         self._connection.close()
         self._messages.close()
-
-
-def _last_line(messages: IO[bytes]) -> str:
-    if messages.closed:  # the source was ended after it had ended itself, and one of its workers asks how
-        return "no message"
-    messages.seek(0)
-    return messages.read().decode(errors="replace").strip().rpartition("\n")[2] or "no message"
 
 
 def _start_anew_in_forked_child() -> None:

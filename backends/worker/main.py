@@ -1,11 +1,12 @@
-"""The program of workers, and of what they are forked from: answers what is asked of texts.
+"""The program of workers, and of what they are forked from, the source: answers what is asked of texts.
 
 Who asks is `backends/compiling/iree_worker.py`.
 
-Its arguments are the number of a socket, through which workers are asked for, of their ends, and to end; and "edits" if
+Its arguments are the number of a socket, through which forks are asked for, of their ends, and to end; and "edits" if
 texts will be edited, "plans" if not. What is imported starts no thread that would be missed in a fork, and makes no
 context of MLIR's. To each worker come, through a connection of its own, what is asked, as JSON, and a text; the answer
-is facts, as JSON, and then bytes. All end with whoever holds the other ends, or when nobody asks for `IDLE_SECONDS`.
+is facts, as JSON, and then bytes. Other forks become commands (`commands.py`). All end with whoever holds the other
+ends, or when nobody asks for `IDLE_SECONDS`.
 """
 
 import ctypes
@@ -15,7 +16,7 @@ import signal
 import socket
 import struct
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -33,38 +34,56 @@ Task = Callable[[dict[str, Any], bytes], tuple[dict[str, Any], bytes]]
 
 
 def main() -> None:
-    from dovetail.backends.worker.blocks import cut_into_blocks
-    from dovetail.backends.worker.configure import configure
-    from dovetail.backends.worker.constant_terms import check as check_terms
-    from dovetail.backends.worker.early_results import read_results
-    from dovetail.backends.worker.finish import finish
-    from dovetail.backends.worker.host_program import read_plans
-    from dovetail.backends.worker.lanes_of_reductions import check as check_lanes
-    from dovetail.backends.worker.wrap import wrap
-
-    tasks: dict[str, Task] = {
-        "plans": lambda asked, text: read_plans(text, asked["names"]),
-        "wrap": lambda _, text: ({}, wrap(text)),
-        "cut into blocks": lambda _, text: ({}, cut_into_blocks(text)),
-        "read results": lambda _, text: ({}, read_results(text)),
-        "configure": lambda asked, text: configure(text, dict(asked["plain"])),
-        "check lanes": lambda _, text: ({}, check_lanes(text)),
-        "check terms": lambda _, text: ({}, check_terms(text)),
-        "finish": lambda _, text: ({}, finish(text)),
-    }
+    library = _load()
+    for name in ("commands", "host_program", *(_EDITS if sys.argv[2] == "edits" else ())):
+        _module(name)
     for dialect in _DIALECTS if sys.argv[2] == "edits" else ():
         import_module(f"iree.compiler.dialects.{dialect}")
-    _fork_workers(socket.socket(fileno=int(sys.argv[1])), tasks)
+    _fork(socket.socket(fileno=int(sys.argv[1])), library)
 
 
-def _fork_workers(asked: socket.socket, tasks: Mapping[str, Task]) -> None:
-    """Answers each number: 0 by that of a new worker, one's own by how it ended, the negative one once it is killed."""
+def _load() -> Path:
+    """Loads IREE's library, whose path this is, and its bindings.
+
+    That is without numpy, half of the time: with it the bindings make attributes of arrays, for which nobody here asks.
+    """
+    sys.modules["numpy"] = None  # type: ignore[assignment]
+    ir = import_module("iree.compiler.ir")
+    del sys.modules["numpy"]
+    (library,) = (Path(ir.__file__ or "").parent / "_mlir_libs").glob("libIREECompiler.*")
+    return library
+
+
+def _module(name: str) -> ModuleType:
+    return import_module(f"dovetail.backends.worker.{name}")
+
+
+_EDITS = ("blocks", "configure", "constant_terms", "early_results", "finish", "lanes_of_reductions", "wrap")
+TASKS: Mapping[str, Task] = {
+    "plans": lambda asked, text: _module("host_program").read_plans(text, asked["names"]),
+    "wrap": lambda _, text: ({}, _module("wrap").wrap(text)),
+    "cut into blocks": lambda _, text: ({}, _module("blocks").cut_into_blocks(text)),
+    "read results": lambda _, text: ({}, _module("early_results").read_results(text)),
+    "configure": lambda asked, text: _module("configure").configure(text, dict(asked["plain"])),
+    "check lanes": lambda _, text: ({}, _module("lanes_of_reductions").check(text)),
+    "check terms": lambda _, text: ({}, _module("constant_terms").check(text)),
+    "finish": lambda _, text: ({}, _module("finish").finish(text)),
+}
+"""Imported when they are asked: of most regions only the plans are read."""
+
+
+def _fork(asked: socket.socket, library: Path) -> None:
+    """Answers each number: 0 by that of a new fork, one's own by how it ended, the negative one once it is killed.
+
+    With 0 come the files of a worker, its connection and stderr; or of a command its connection, stdin, stdout and
+    stderr.
+    """
     request, running, ended = struct.Struct("q"), set[int](), dict[int, int]()
     asked.settimeout(IDLE_SECONDS)
     source = os.getpid()
     while True:
         try:
-            data, files, _, _ = socket.recv_fds(asked, request.size, 2)
+            data, files, _, _ = socket.recv_fds(asked, request.size, 4)
         except TimeoutError:
             ended |= {each: status for each in running if (status := _status(each, os.WNOHANG)) is not None}
             running.difference_update(ended)
@@ -79,20 +98,33 @@ def _fork_workers(asked: socket.socket, tasks: Mapping[str, Task]) -> None:
             if not number:
                 asked.close()
                 _end_with(source)
-                os.dup2(files[1], sys.stderr.fileno())
-                _answer(Connection(files[0]), tasks)
+                _serve(files, library)
                 return
+            os.setpgid(number, number)  # so that the linker which a compiler starts is killed with it
             running.add(number)
+            ended.pop(number, None)
             for file in files:
                 os.close(file)
         elif number in running:
             running.discard(number)
             ended[number] = _status(number, 0) or 0
         elif -number in running:
-            os.kill(-number, signal.SIGKILL)
+            running.discard(-number)
+            os.killpg(-number, signal.SIGKILL)
+            ended[-number] = _status(-number, 0) or 0
         asked.sendall(request.pack(ended.get(number, number)))
-    for worker in running:
-        os.kill(worker, signal.SIGKILL)
+    for each in running:
+        os.killpg(each, signal.SIGKILL)
+
+
+def _serve(files: Sequence[int], library: Path) -> None:
+    connection, *others = files
+    if len(others) > 1:
+        from dovetail.backends.worker.commands import become_command
+
+        become_command(Connection(connection), others, library)
+    os.dup2(others[0], sys.stderr.fileno())
+    _answer(Connection(connection))
 
 
 def _end_with(source: int) -> None:
@@ -109,13 +141,13 @@ def _status(number: int, options: int) -> int | None:
     return os.waitstatus_to_exitcode(status) if found else None
 
 
-def _answer(connection: Connection, tasks: Mapping[str, Task]) -> None:
+def _answer(connection: Connection) -> None:
     while connection.poll(IDLE_SECONDS):
         try:
             asked, text = json.loads(connection.recv_bytes()), connection.recv_bytes()
         except EOFError:
             return
-        facts, data = tasks[asked["task"]](asked, text)
+        facts, data = TASKS[asked["task"]](asked, text)
         connection.send_bytes(json.dumps(facts).encode())
         connection.send_bytes(data)
 

@@ -3,18 +3,19 @@
 import errno
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from failing import call, fork, has_ended, wait
 
-from dovetail.backends.compiling import compiler_runs
+from dovetail.backends.compiling import compiler_runs, iree_worker, source
 from dovetail.backends.compiling.iree import compile_regions
 from dovetail.backends.compiling.outcomes import CompiledRegion
 from dovetail.backends.target import CpuTarget
+from dovetail.backends.worker import main
 from dovetail.errors import EagerWarning
 
 
@@ -25,7 +26,8 @@ def test_no_process_can_be_started(number: int, monkeypatch: pytest.MonkeyPatch)
     def start(*_, **__):
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(compiler_runs.subprocess, "Popen", start)
+    iree_worker.worker.end()
+    monkeypatch.setattr(source.subprocess, "Popen", start)
     with pytest.warns(EagerWarning, match=f"the compiler can't be started: {os.strerror(number)}"):
         assert call().eager.total() == 1
 
@@ -33,16 +35,16 @@ def test_no_process_can_be_started(number: int, monkeypatch: pytest.MonkeyPatch)
 def test_some_processes_can_be_started(use_compiler: Callable, monkeypatch: pytest.MonkeyPatch):
     """Would catch a compiler that goes on although nobody takes its output, and a call that waits for it."""
     use_compiler("exec sleep 30")
-    started: list[object] = []
-    start = subprocess.Popen
+    started: list[int] = []
+    start = source.Source.fork
 
-    def second_fails(*arguments, **keywords):
+    def second_fails(*arguments):
         if started:
             raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
-        started.append(start(*arguments, **keywords))
+        started.append(start(*arguments))
         return started[0]
 
-    monkeypatch.setattr(compiler_runs.subprocess, "Popen", second_fails)
+    monkeypatch.setattr(source.Source, "fork", second_fails)
     before = time.monotonic()
     with pytest.raises(compiler_runs.StartError):
         compile_regions({"a": "1", "b": "2"}, CpuTarget(), timeout=60, jobs=2)
@@ -72,12 +74,40 @@ def test_a_process_killed_while_it_writes(cache: Path, monkeypatch: pytest.Monke
     assert (call().cache_hits, call().cache_hits) == (0, 1)
 
 
-def test_a_compiler_without_its_parent_does_not_begin(monkeypatch: pytest.MonkeyPatch):
-    """Would catch a compiler whose parent was killed before it could ask to be told: nothing would end it."""
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "getpid", lambda: 1)
-        with pytest.raises(compiler_runs.StartError):
-            compiler_runs.CompilerRuns().run([], "", 60)
+def test_a_fork_without_its_source_does_not_begin():
+    """Would catch a compiler whose source was killed before it could ask to be told: nothing would end it."""
+
+    def orphaned():
+        with pytest.raises(SystemExit):
+            main._end_with(1)
+
+    assert wait(fork(orphaned)) == 0
+
+
+def test_a_killed_source_takes_compilers_along(use_compiler: Callable, tmp_path: Path):
+    """Would catch a program that waits for a compiler, or fails, since the system killed what that was forked from."""
+    use_compiler(f"echo $$ > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/pid; exec sleep 60")
+    with ThreadPoolExecutor(1) as pool:
+        compiling = pool.submit(compile_regions, {"a": "text"}, CpuTarget(), timeout=60)
+        while not (tmp_path / "pid").exists():
+            time.sleep(0.02)
+        killed = iree_worker.worker._source
+        assert killed is not None
+        killed._process.kill()
+        outcome = compiling.result()["a"]
+    assert not isinstance(outcome, CompiledRegion)
+    assert outcome.reason == "crash: exit status -9, no message"
+    assert has_ended(int((tmp_path / "pid").read_text()))
+
+
+def test_a_compiler_has_the_environment_of_its_time(use_compiler: Callable, monkeypatch: pytest.MonkeyPatch):
+    """Would catch a variable that the user sets between two compilations and that the second does not see."""
+    use_compiler("cat > /dev/null; echo $MEANWHILE >&2; exit 1")
+    for value in ("first", "second"):
+        monkeypatch.setenv("MEANWHILE", value)
+        outcome = compile_regions({value: value}, CpuTarget(), timeout=60)[value]
+        assert not isinstance(outcome, CompiledRegion)
+        assert outcome.diagnostics == f"{value}\n"
 
 
 def test_limits_of_the_user_stay(use_compiler: Callable):

@@ -6,9 +6,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
-from dovetail.backends.compiling import bounded
-from dovetail.backends.compiling.compiler_runs import compiler_executable
-from dovetail.backends.compiling.iree_worker import SCRIPT
+from dovetail.backends.compiling.source import SCRIPT
 from dovetail.backends.cuda.assembler import assembler
 from dovetail.tools.fuzz_texts.payloads import CANARY
 
@@ -19,17 +17,14 @@ def watch(report: Callable[[str], None]) -> None:
     """Has `report` called with what the process does, before it does it, that no module may make it do.
 
     That is: running code that has the canary's name for a name or is its file's, importing it, opening it or any file
-    outside of the folder for temporary files for writing, and starting any process but IREE's compiler, the reader
-    of its plans, and NVIDIA's assembler.
+    outside of the folder for temporary files for writing, and starting any process but what IREE's compiler, the
+    reader of its plans and NVIDIA's assembler are forked from.
     """
-    starts = [sys.executable, "-I", "-S", bounded.__file__]  # of the compiler's command line
-    reader = [sys.executable, "-P", str(SCRIPT)]  # which asks the compiler's bindings
-    compilers = (*(str(compiler_executable().with_name(each)) for each in ("iree-compile", "iree-opt")), assembler())
+    source = [sys.executable, "-P", str(SCRIPT)]
     writable = (os.environ["TMPDIR"], os.environ["DOVETAIL_CACHE_DIR"], os.devnull)
 
     def is_ours(command: list) -> bool:
-        is_bounded = command[:4] == starts and command[6] in compilers
-        return is_bounded or command[:3] == reader or command == [assembler(), "--version"]
+        return command[:3] == source or command == [assembler(), "--version"]
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         if event == "exec" and isinstance(arguments[0], CodeType) and _names_canary(arguments[0]):

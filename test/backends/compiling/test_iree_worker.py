@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from failing import has_ended
 
-from dovetail.backends.compiling import iree_worker
+from dovetail.backends.compiling import iree_worker, source
 from dovetail.backends.compiling.iree_worker import IreeWorker
 
 TEXT = b"module {}"
@@ -201,7 +201,7 @@ def test_a_source_that_ends_at_once_is_told(worker: IreeWorker, tmp_path: Path, 
     script.write_text(f"open({str(tmp_path / 'starts')!r}, 'a').write('x')\nraise SystemExit('no memory')")
     worker.end()
     with monkeypatch.context() as patched:
-        patched.setattr(iree_worker, "SCRIPT", script)
+        patched.setattr(source, "SCRIPT", script)
         for starts in ("x", "xx"):
             with pytest.raises(OSError, match="exit status 1, no memory"):
                 worker.ask(ASKED, TEXT, 60)

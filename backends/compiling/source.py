@@ -1,0 +1,103 @@
+"""The process that those which use IREE's library are forked from, which has loaded it and imported what they need."""
+
+import contextlib
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+SCRIPT = Path(__file__).parents[1] / "worker" / "main.py"
+_REQUEST = struct.Struct("q")
+"""To the source: 0 for a fork, the number of one that ended, or the negative one of one that is to end.
+
+It answers with the number, or with the status that the fork ended with, 0 while it runs.
+"""
+
+_LONGEST_START = 60
+"""Seconds that importing may take."""
+
+
+class Ended(OSError):
+    """The source had ended, in whatever way."""
+
+
+class Idle(Ended):
+    """A process had ended by itself, since nobody had asked for a while."""
+
+
+class Source:
+    """Imports all that workers which edit texts need, or only what those need which read plans."""
+
+    def __init__(self, edits: bool) -> None:
+        self._lock = threading.Lock()
+        self._socket, theirs = socket.socketpair()
+        self._socket.settimeout(_LONGEST_START)
+        # A file, since a pipe that nobody reads fills.
+        self._messages = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
+        with theirs:
+            # Isolated from the working directory and the script's folder, whose names could hide others.
+            command = [sys.executable, "-P", str(SCRIPT), str(theirs.fileno()), "edits" if edits else "plans"]
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stderr=self._messages,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,  # Ctrl-C is for whoever asks
+            )
+
+    def runs(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process.poll() is None
+
+    def fork(self, files: Sequence[int]) -> int:
+        """The number of a new worker or command, which has these files: see `backends/worker/main.py`."""
+        return self._asked(0, files)
+
+    def status(self, number: int) -> int:
+        """How the fork of that number ended, negative for a signal; waits until it has."""
+        return self._asked(number, [])
+
+    def kill(self, number: int) -> None:
+        """Ends the fork of that number, if it has not ended, and what it started."""
+        with contextlib.suppress(OSError):  # nor does the source outlive its forks, or the other way round
+            self._asked(-number, [])
+
+    def end(self) -> None:
+        """Ends the process, and with it its forks."""
+        self._socket.close()
+        self._process.wait()
+        with self._lock:
+            self._messages.close()
+
+    def _asked(self, request: int, files: Sequence[int]) -> int:
+        with self._lock:
+            try:
+                if files:
+                    socket.send_fds(self._socket, [_REQUEST.pack(request)], files)
+                else:
+                    self._socket.sendall(_REQUEST.pack(request))
+                answer = self._socket.recv(_REQUEST.size)
+            except TimeoutError:
+                self._process.kill()
+                answer = b""
+            except OSError:
+                answer = b""
+            if answer:
+                return _REQUEST.unpack(answer)[0]
+            status = self._process.wait()
+            if status == 0:
+                raise Idle
+            raise Ended(f"exit status {status}, {last_line(self._messages)}")
+
+
+def last_line(messages: IO[bytes]) -> str:
+    """The last of `messages`, or that there is none."""
+    if messages.closed:  # the source was ended after it had ended itself, and one of its workers asks how
+        return "no message"
+    messages.seek(0)
+    return messages.read().decode(errors="replace").strip().rpartition("\n")[2] or "no message"
