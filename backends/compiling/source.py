@@ -45,6 +45,7 @@ class Source:
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,  # the program's may be closed, and then another file have its number
                 stderr=self._messages,
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,  # Ctrl-C is for whoever asks

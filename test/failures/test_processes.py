@@ -110,6 +110,19 @@ def test_a_compiler_has_the_environment_of_its_time(use_compiler: Callable, monk
         assert outcome.diagnostics == f"{value}\n"
 
 
+def test_a_program_without_stdout_waits_no_longer(use_compiler: Callable):
+    """Would catch a compiler whose output's file takes the number, 1, of what tells whether it runs."""
+    use_compiler("exec sleep 20")
+
+    def daemon():
+        os.close(1)
+        outcome = compile_regions({"a": "text"}, CpuTarget(), timeout=0.3)["a"]
+        assert not isinstance(outcome, CompiledRegion)
+        assert outcome.reason == "time-out after 0.3 s"
+
+    assert wait(fork(daemon)) == 0
+
+
 def test_limits_of_the_user_stay(use_compiler: Callable):
     """Would catch a compiler that can't be started under a limit of CPU time below its own."""
     import resource
