@@ -191,7 +191,7 @@ def _made(
     """The final module of a graph, traced and compiled, and what runs its regions."""
     if any(isinstance(value, torch.Tensor) and value.is_cuda for value in inputs):
         with suppress(OSError):  # who asks it is told
-            iree_worker.worker.start()  # imports while the graph is traced
+            iree_worker.worker.start(edits=True)  # imports while the graph is traced
     opened = open_symbols(env)
     with timed("capture"):
         captured = capture(gm, inputs, env)

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 
 import torch
 
 from dovetail.backends.base_target import Target
+from dovetail.backends.compiling import iree_worker
 from dovetail.backends.compiling.batches import BatchCompiler, batches
 from dovetail.backends.compiling.cache import RegionCache, region_key
 from dovetail.backends.compiling.compiler_runs import CompilerRuns
@@ -51,6 +53,9 @@ def compile_regions(
     if cache is not None:
         outcomes |= {key: found for key in distinct if (found := cached(key, cache)) is not None}
     missing = {key: source for key, source in distinct.items() if key not in outcomes}
+    if missing:
+        with suppress(OSError):  # who asks it is told
+            iree_worker.worker.start(edits=False)  # imports while texts are made
     # What has no driver runs by plans of its own form.
     taken_apart = {key: strands(source) for key, source in missing.items()} if plans and target.drivers else {}
     split = {key: each for key, each in taken_apart.items() if each}

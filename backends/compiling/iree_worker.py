@@ -27,8 +27,8 @@ class IreeWorker:
         self._source: Source | None = None
         self._idle: list[_Worker] = []
 
-    def start(self) -> None:
-        """Starts what workers that edit are forked from, without waiting until it has imported all that they need.
+    def start(self, edits: bool) -> None:
+        """Starts the source, if none runs, without waiting until it has imported what reads plans, or `edits` texts.
 
         Raises:
             OSError: if it can't be started.
@@ -37,7 +37,7 @@ class IreeWorker:
             if self._source is not None and not self._source.runs():
                 self._end_source()
             if self._source is None:
-                self._source = Source(edits=True)
+                self._source = Source(edits)
 
     def ask(self, asked: Mapping[str, Any], text: bytes, timeout: float) -> tuple[dict[str, Any], bytes]:
         """The answer to what is `asked` about `text` (`backends/worker/main.py`): facts, and bytes.

@@ -150,9 +150,9 @@ def test_a_source_that_was_killed_is_replaced(worker: IreeWorker, idle: int):
 
 def test_a_source_that_was_killed_is_started_before_it_is_needed(worker: IreeWorker):
     """Would catch a first text that waits for imports."""
-    worker.start()
+    worker.start(edits=False)
     kill_source(worker)
-    worker.start()
+    worker.start(edits=False)
     assert worker._source is not None
     assert worker._source.runs()
 
