@@ -71,8 +71,9 @@ def emit_torch(emitter: Emitter, op: ir.Operation) -> None:
 
 def _aten(emitter: Emitter, name: str, op: ir.Operation) -> None:
     into = written(op)
-    if into is not None and name in INTO:
-        INTO[name](emitter, *op.operands)
+    write = None if into is None else INTO.get(row(op).writes_into)
+    if write is not None:
+        write(emitter, *op.operands)
         return
     called_as = name if into is None else out_overload(name)
     if called_as is None:

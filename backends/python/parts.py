@@ -10,6 +10,7 @@ from torch_mlir import ir
 
 from dovetail.backends.python.memory import filled
 from dovetail.dialects.dovetail import PartOp
+from dovetail.dialects.torch_facts.row import WritesInto
 from dovetail.dialects.torch_facts.types import require_shaped_info
 from dovetail.errors import ModuleError
 
@@ -103,10 +104,10 @@ def _emit_fill(emitter: Emitter, size: ir.Value, number: ir.Value, *others: ir.V
     emitter.line(f"{emitter.name(others[-1])}.data.fill_({emitter.name(number)})")
 
 
-INTO: dict[str, Callable[..., None]] = {
-    "aten.cat.default": _emits(join),
-    "aten.full.default": _emit_fill,
-    "aten.index_add.default": _emits(add_rows),
-    "aten.slice_scatter.default": _emits(scatter),
+INTO: dict[WritesInto, Callable[..., None]] = {
+    WritesInto.JOIN: _emits(join),
+    WritesInto.FILL: _emit_fill,
+    WritesInto.ADD_ROWS: _emits(add_rows),
+    WritesInto.SCATTER: _emits(scatter),
 }
 """What emits the call of an op, no pointwise one, that is given memory for its result."""

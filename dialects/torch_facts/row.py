@@ -108,6 +108,16 @@ class Joins(Enum):
     ANEW = "anew"  # along a new dimension, of which the same is true
 
 
+class WritesInto(Enum):
+    """How a library call writes its result into memory that it is given; pointwise ops have overloads for that."""
+
+    NOT = "not"
+    JOIN = "join"  # each tensor of a list to its place, unless it lies there
+    FILL = "fill"  # one number all over
+    ADD_ROWS = "add rows"  # to those of its first operand, which lies there
+    SCATTER = "scatter"  # a slice, beside what its first operand holds, which lies there
+
+
 class Traced(Enum):
     """How the op goes through tracing."""
 
@@ -144,6 +154,7 @@ class Row:
         adds: it adds its first two operands, or subtracts the one from the other.
         multiplies: it multiplies its first two operands: by one instruction, often one that adds as well.
         joins: how it joins the tensors of a list.
+        writes_into: how it writes its result into memory that it is given, if it is not pointwise.
         format_at: the position of the operand that names the memory format of its result.
         fills_at: the position of the operand with whose number all of the result is filled.
         fills_with: that number, where no operand says it.
@@ -189,6 +200,7 @@ class Row:
     adds: bool = False
     multiplies: bool = False
     joins: Joins = Joins.NOT
+    writes_into: WritesInto = WritesInto.NOT
     format_at: int | None = None
     fills_at: int | None = None
     fills_with: int | None = None

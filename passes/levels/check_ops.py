@@ -15,8 +15,9 @@ from dovetail.dialects.statements.operand_strides import broken_statement
 from dovetail.dialects.statements.recompute import RECOMPUTED_POLICIES, SAVED_POLICIES
 from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC
 from dovetail.dialects.torch_facts.names import LIST, LOAD
-from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
+from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind, row
 from dovetail.dialects.torch_facts.out_overloads import out_overload
+from dovetail.dialects.torch_facts.row import WritesInto
 from dovetail.dialects.torch_facts.sizes import OpenSize
 from dovetail.dialects.torch_facts.types import ShapedInfo, require_shaped_info, shaped_info
 from dovetail.passes.base import fail
@@ -89,22 +90,23 @@ def check_written(ops: Sequence[ir.Operation]) -> None:
         memory = written(op)
         if memory is None:
             continue
-        name, info = aten_name(op) or "", require_shaped_info(memory.type)
-        if name == "aten.cat.default":
-            is_fit = _joins(op, info)
-        elif name == "aten.full.default":
-            listed = made_by(op.operands[0], LIST)
-            is_fit = listed is not None and _may_be([integer(size) for size in listed.operands], info.shape)
-        elif name == "aten.slice_scatter.default" or name == "aten.index_add.default":
-            is_fit = _holds_base(op, info)
-        elif kind(op) is Kind.POINTWISE and out_overload(name) is not None:
-            is_fit = _may_be(_shape(op), info.shape)
-        else:
-            raise fail(
-                op,
-                "writes to memory, expected aten.cat, full, index_add or slice_scatter, "
-                "or a pointwise op with an overload 'out'",
-            )
+        info = require_shaped_info(memory.type)
+        match row(op).writes_into:
+            case WritesInto.JOIN:
+                is_fit = _joins(op, info)
+            case WritesInto.FILL:
+                listed = made_by(op.operands[0], LIST)
+                is_fit = listed is not None and _may_be([integer(size) for size in listed.operands], info.shape)
+            case WritesInto.ADD_ROWS | WritesInto.SCATTER:
+                is_fit = _holds_base(op, info)
+            case WritesInto.NOT:
+                if kind(op) is not Kind.POINTWISE or out_overload(aten_name(op) or "") is None:
+                    raise fail(
+                        op,
+                        "writes to memory, expected aten.cat, full, index_add or slice_scatter, "
+                        "or a pointwise op with an overload 'out'",
+                    )
+                is_fit = _may_be(_shape(op), info.shape)
         if not is_fit:
             raise fail(op, f"writes to '{memory.type}', expected memory of the shape of its result")
 

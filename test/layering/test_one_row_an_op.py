@@ -25,7 +25,6 @@ DECOMPOSITIONS = [
 OWN_RULES = {
     "backends/worker/numbers.py": "how MLIR compares integers, no ops",
     "backends/python/on_values.py": "PyTorch's function for each op",
-    "backends/python/parts.py": "what writes the result of each op to memory",
     "dialects/torch_facts/arithmetic.py": "Python's operator for each op",
     "dialects/dovetail/ops/view.py": "views of ours that may change the element type",
     "dialects/dovetail/numbers.py": "how MLIR compares integers, no ops",

@@ -4,7 +4,7 @@ from functools import partial
 
 from dovetail.dialects.torch_facts.element_types import FLOATS
 from dovetail.dialects.torch_facts.refused import Refused
-from dovetail.dialects.torch_facts.row import Kind, Layout, Recompute, alike, creation
+from dovetail.dialects.torch_facts.row import Kind, Layout, Recompute, WritesInto, alike, creation
 
 UNWRITTEN = "memory that nothing has written"
 """What the rows of ops whose results hold no values say of their kernels."""
@@ -18,7 +18,8 @@ CREATION = (
     *alike(_unwritten, "empty empty_like empty_permuted empty_strided new_empty new_empty_strided"),
     *alike(creation, "eye iota linspace"),
     creation("fill", fills_at=1, layout=Layout.FIRST),
-    *alike(partial(creation, fills_at=1, refused=(_NO_BYTES,)), "full full_like"),
+    creation("full", fills_at=1, refused=(_NO_BYTES,), writes_into=WritesInto.FILL),
+    creation("full_like", fills_at=1, refused=(_NO_BYTES,)),
     creation("new_full", fills_at=2),
     *alike(partial(creation, fills_with=1), "new_ones ones ones_like"),
     *alike(partial(creation, fills_with=0), "new_zeros zeros zeros_like"),

@@ -3,7 +3,16 @@
 from functools import partial
 
 from dovetail.dialects.torch_facts import flops
-from dovetail.dialects.torch_facts.row import Layout, Recompute, ResultMemory, Rounding, Traced, alike, library
+from dovetail.dialects.torch_facts.row import (
+    Layout,
+    Recompute,
+    ResultMemory,
+    Rounding,
+    Traced,
+    WritesInto,
+    alike,
+    library,
+)
 
 _contraction = partial(library, kernel="contraction", keeps_equality=False)
 _matrix = partial(_contraction, memory=ResultMemory.EXACT, is_row_major=True)
@@ -63,7 +72,7 @@ LIBRARY = (
     _reading("masked_select", awaited=("default", "out")),
     _reading("take"),
     _indexing("_unsafe_index", recompute=Recompute.FREE),
-    _indexing("index_add", traced=Traced.WHOLE),
+    _indexing("index_add", traced=Traced.WHOLE, writes_into=WritesInto.ADD_ROWS),
     *alike(partial(_indexing, layout=Layout.FIRST), "index_fill index_put"),
     *alike(
         _indexing,
