@@ -48,6 +48,10 @@ class Kind(Enum):
     UNKNOWN = "unknown"  # no row, or one that claims no kind, or no op of ATen's
 
 
+IN_REGIONS = (Kind.POINTWISE, Kind.REDUCTION, Kind.MOVEMENT, Kind.CREATION)
+"""The kinds of what regions compute; constants and views are no work, and stand inside of regions and outside."""
+
+
 class ResultMemory(Enum):
     """What memory an op's results are in."""
 

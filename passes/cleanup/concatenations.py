@@ -5,7 +5,8 @@ from torch_mlir import ir
 from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import made_by, producer, users
 from dovetail.dialects.torch_facts.names import LIST
-from dovetail.dialects.torch_facts.ops import Kind, kind
+from dovetail.dialects.torch_facts.ops import kind
+from dovetail.dialects.torch_facts.row import IN_REGIONS
 from dovetail.dialects.torch_facts.sizes import Sizes
 from dovetail.dialects.torch_facts.transposition import reordered
 from dovetail.dialects.torch_facts.types import tensor_info, torch_type, with_shape
@@ -15,7 +16,6 @@ from dovetail.passes.rewriting.permutations import permuted
 from dovetail.passes.rewriting.rules import create, shape
 
 CAT = "torch.aten.cat"
-_IN_REGIONS = (Kind.POINTWISE, Kind.REDUCTION, Kind.MOVEMENT, Kind.CREATION)
 
 
 def parts_of(op: ir.Operation) -> tuple[list[ir.Value], int] | None:
@@ -73,4 +73,4 @@ def _with_dimension(part: ir.Value, dim: int) -> ir.Value:
 def _is_computed(part: ir.Value) -> bool:
     """Whether a region may compute `part`."""
     made = producer(memory_root(part))
-    return made is not None and kind(made) in _IN_REGIONS
+    return made is not None and kind(made) in IN_REGIONS

@@ -14,6 +14,7 @@ from dovetail.dialects.statements.recompute import is_pinned
 from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, kind
+from dovetail.dialects.torch_facts.row import IN_REGIONS
 from dovetail.dialects.torch_facts.transposition import reorders
 from dovetail.dialects.torch_facts.types import is_value_type, require_shaped_info, torch_type, with_shape
 from dovetail.passes.base import Pass
@@ -42,7 +43,6 @@ from dovetail.passes.rewriting.sums import reduced_dims, sum_over, with_sizes
 
 _EXPAND = "torch.aten.expand"
 _ERASED = (Kind.POINTWISE, Kind.REDUCTION, Kind.VIEW)
-_IN_REGIONS = (Kind.POINTWISE, Kind.REDUCTION, Kind.MOVEMENT, Kind.CREATION)
 
 
 class LayOutConvolutionsPass(Pass, name="lay-out-convolutions", runs_at="joint"):
@@ -181,7 +181,7 @@ class _LaidOut:
             if is_library and leaves_so(user):
                 continue
             back = back or _permuted(made, BACK)
-            if is_inside or is_in_rows or kind(user) in _IN_REGIONS or reorders(user) or leaves_so(user):
+            if is_inside or is_in_rows or kind(user) in IN_REGIONS or reorders(user) or leaves_so(user):
                 user.operands[use.operand_number] = back
             else:
                 rows = rows or _made("torch.aten.clone", [back, constant(0)], image, _sizes(image))

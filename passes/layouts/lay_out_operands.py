@@ -14,7 +14,8 @@ from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.pointwise import with_known_sizes
 from dovetail.passes.rewriting.rules import create
 
-_IN_REGIONS = (Kind.POINTWISE, Kind.REDUCTION)
+_COMPUTED = (Kind.POINTWISE, Kind.REDUCTION)
+"""What regions compute in any order of rows; joins and fills `place-ops` leaves to ATen in part."""
 _FEWEST = 8
 """Elements of a row that stay together: a loop stores as many at once."""
 
@@ -62,7 +63,7 @@ def _copies_rows(op: ir.Operation) -> bool:
 def _strides(value: ir.Value) -> Sizes | None:
     """How the host shows `value`, a view of what a region computes; None of anything else."""
     computing, root = producer(memory_root(value)), expected_info(memory_root(value))
-    if computing is None or kind(computing) not in _IN_REGIONS or is_pinned(computing) or root is None:
+    if computing is None or kind(computing) not in _COMPUTED or is_pinned(computing) or root is None:
         return None
     strides: Sizes | None = row_major(root.shape)
     for op in reversed(list(memory_path(value))):

@@ -5,7 +5,7 @@ from functools import partial
 
 from dovetail.dialects.sizes.expected import expected_info
 from dovetail.dialects.statements.target import device_type
-from dovetail.dialects.torch_facts.ops import Kind
+from dovetail.dialects.torch_facts.row import IN_REGIONS, Kind
 from dovetail.dialects.torch_facts.types import is_number
 from dovetail.passes.partition.halves import Halves
 from dovetail.passes.partition.joint_graph import JointGraph
@@ -18,7 +18,6 @@ from dovetail.passes.rewriting.pointwise import converts
 
 # The cost of a byte. It is more than of all the free values of a graph, which cost 1 so that none is saved in vain.
 _BYTE = 4096
-_IN_REGIONS = (Kind.CONSTANT, Kind.VIEW, Kind.POINTWISE, Kind.REDUCTION, Kind.MOVEMENT, Kind.CREATION)
 
 
 def saved_values(graph: JointGraph, halves: Halves, memory: SavedMemory, algorithm: str, budget: float) -> list[int]:
@@ -81,7 +80,7 @@ def _is_on_gpu(graph: JointGraph) -> bool:
 
 def _in_memory(graph: JointGraph) -> set[int]:
     """By their roots, the values that stand in memory whether or not they are saved: what is no part of a region."""
-    apart = [node for node in graph.nodes if node.kind not in _IN_REGIONS]
+    apart = [node for node in graph.nodes if node.kind not in (*IN_REGIONS, Kind.CONSTANT, Kind.VIEW)]
     return {graph.roots[value] for node in apart for value in (*node.operands, *node.results)}
 
 
