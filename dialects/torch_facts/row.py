@@ -52,6 +52,23 @@ IN_REGIONS = (Kind.POINTWISE, Kind.REDUCTION, Kind.MOVEMENT, Kind.CREATION)
 """The kinds of what regions compute; constants and views are no work, and stand inside of regions and outside."""
 
 
+class Kernel(Enum):
+    """What a vendor's kernel does, as `dovetail.stats()` says it."""
+
+    NONE = "none"
+    ATTENTION = "attention"
+    CONTRACTION = "contraction"
+    CONVOLUTION = "convolution"
+    INDEXING = "gather or scatter"
+    INTERPOLATION = "interpolation"
+    LAYER_NORM_GRADIENTS = "gradients of a layer norm"
+    LINEAR_ALGEBRA = "linear algebra"
+    MARGIN_LOSS = "margin loss"
+    POOLING = "pooling"
+    SORTING = "sorting"
+    UNWRITTEN = "memory that nothing has written"  # the results hold no values
+
+
 class ResultMemory(Enum):
     """What memory an op's results are in."""
 
@@ -184,7 +201,7 @@ class Row:
 
     name: str
     kind: Kind = Kind.UNKNOWN
-    kernel: str = ""
+    kernel: Kernel = Kernel.NONE
     traced: Traced = Traced.BY_PYTORCH
     memory: ResultMemory = ResultMemory.UNKNOWN
     is_row_major: bool = False

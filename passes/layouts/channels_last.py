@@ -17,6 +17,7 @@ from dovetail.dialects.sizes.size_expressions import bounds
 from dovetail.dialects.sizes.symbols import KnownSize, is_open_op, known_sizes
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, kind, row
+from dovetail.dialects.torch_facts.row import Kernel
 from dovetail.dialects.torch_facts.types import TensorInfo, is_value_type, shaped_info, tensor_info
 from dovetail.passes.rewriting.constants import integer, integers
 from dovetail.passes.rewriting.pointwise import is_whole, pointwise_op
@@ -113,7 +114,7 @@ def lasts(result: ir.Value) -> bool:
 
 def _pools(op: ir.Operation) -> bool:
     """Whether `op` pools images, forward or backward: kernels lay their results out as the operands lie."""
-    return row(op).kernel == "pooling"
+    return row(op).kernel is Kernel.POOLING
 
 
 def reduces(op: ir.Operation) -> bool:

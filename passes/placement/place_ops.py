@@ -105,7 +105,7 @@ def _place(op: ir.Operation, device: str, devices: Devices) -> tuple[str, str]:
     if facts.kind is Kind.VIEW:
         return "view", ""
     if facts.kind is Kind.LIBRARY:
-        return _left(reasons.KERNEL, kernel=facts.kernel)
+        return _left(reasons.KERNEL, kernel=facts.kernel.value)
     if facts.kind is Kind.UNKNOWN:
         return _left(_unknown(facts, name))
     if _has_no_elements(op):

@@ -13,6 +13,7 @@ from dovetail.dialects.reading import Module, Role, argument_fact, body, made_by
 from dovetail.dialects.statements.devices import CPU, home
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, row
+from dovetail.dialects.torch_facts.row import Kernel
 from dovetail.dialects.torch_facts.types import shaped_info
 from dovetail.errors import ModuleError
 from dovetail.runtime.checks.guard import Guard, extent_of
@@ -20,8 +21,8 @@ from dovetail.runtime.checks.read_guard import read_guard
 from dovetail.runtime.reference.drawn_sizes import drawn_symbols, layout
 from dovetail.runtime.reference.on_host import runnable
 
-# Of library kernels, those that take positions.
-_INDEXING = ("gather or scatter", "pooling")
+_INDEXING = (Kernel.INDEXING, Kernel.POOLING)
+"""Kernels that take positions."""
 
 
 def random_inputs(module: ir.Module, seed: int = 0, *, is_wide: bool = False) -> list:

@@ -10,7 +10,7 @@ from functools import partial
 import torch
 
 from dovetail.dialects.torch_facts.ops import row_of_name
-from dovetail.dialects.torch_facts.rows.creation import UNWRITTEN
+from dovetail.dialects.torch_facts.row import Kernel
 from dovetail.runtime.stats import stats
 from dovetail.tools.fuzz.stochastic import RandomRounding
 from dovetail.tools.op_db.cases import Case, Program, nudged, program, widened
@@ -54,7 +54,7 @@ def check(case: Case) -> Outcome:
         again = run(given, given.function)
     except _REFUSALS as error:
         return Outcome(NO_SAMPLE, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
-    has_values = row_of_name(f"aten.{case.op}").kernel != UNWRITTEN
+    has_values = row_of_name(f"aten.{case.op}").kernel is not Kernel.UNWRITTEN
     if has_values and difference(eager, again, Bounds()):
         return Outcome(NOT_REPEATABLE)
     return _compiled(case, given, eager, has_values)

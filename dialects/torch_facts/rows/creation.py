@@ -4,13 +4,10 @@ from functools import partial
 
 from dovetail.dialects.torch_facts.element_types import FLOATS
 from dovetail.dialects.torch_facts.refused import Refused
-from dovetail.dialects.torch_facts.row import Kind, Layout, Recompute, WritesInto, alike, creation
-
-UNWRITTEN = "memory that nothing has written"
-"""What the rows of ops whose results hold no values say of their kernels."""
+from dovetail.dialects.torch_facts.row import Kernel, Kind, Layout, Recompute, WritesInto, alike, creation
 
 # Memory as it comes: computed again it would hold something else, and a region has nothing to write to it.
-_unwritten = partial(creation, kind=Kind.LIBRARY, kernel=UNWRITTEN, recompute=Recompute.WORK)
+_unwritten = partial(creation, kind=Kind.LIBRARY, kernel=Kernel.UNWRITTEN, recompute=Recompute.WORK)
 _NO_BYTES = Refused("does not compile", ("uint8",))
 
 CREATION = (

@@ -4,6 +4,7 @@ from functools import partial
 
 from dovetail.dialects.torch_facts import flops
 from dovetail.dialects.torch_facts.row import (
+    Kernel,
     Layout,
     Recompute,
     ResultMemory,
@@ -14,21 +15,21 @@ from dovetail.dialects.torch_facts.row import (
     library,
 )
 
-_contraction = partial(library, kernel="contraction", keeps_equality=False)
+_contraction = partial(library, kernel=Kernel.CONTRACTION, keeps_equality=False)
 _matrix = partial(_contraction, memory=ResultMemory.EXACT, is_row_major=True)
-_convolution = partial(library, kernel="convolution", keeps_equality=False)
-_attention = partial(library, kernel="attention", keeps_equality=False)
-_indexing = partial(library, kernel="gather or scatter")
+_convolution = partial(library, kernel=Kernel.CONVOLUTION, keeps_equality=False)
+_attention = partial(library, kernel=Kernel.ATTENTION, keeps_equality=False)
+_indexing = partial(library, kernel=Kernel.INDEXING)
 _reading = partial(_indexing, rounding=Rounding.NEVER)
 _gathering = partial(_reading, memory=ResultMemory.EXACT, recompute=Recompute.FREE)
-_pooling = partial(library, kernel="pooling")
-_interpolation = partial(library, kernel="interpolation", traced=Traced.WHOLE)
+_pooling = partial(library, kernel=Kernel.POOLING)
+_interpolation = partial(library, kernel=Kernel.INTERPOLATION, traced=Traced.WHOLE)
 _blending = partial(_interpolation, keeps_equality=False)
 _nearest = partial(_interpolation, rounding=Rounding.NEVER, recompute=Recompute.FREE)
 _NEAREST = [f"{name}{rank}d" for name in ("upsample_nearest", "_upsample_nearest_exact") for rank in (1, 2, 3)]
-_margin_loss = partial(library, kernel="margin loss", traced=Traced.WHOLE, keeps_equality=False)
-_sorting = partial(library, kernel="sorting")
-_linear_algebra = partial(library, kernel="linear algebra", keeps_equality=False)
+_margin_loss = partial(library, kernel=Kernel.MARGIN_LOSS, traced=Traced.WHOLE, keeps_equality=False)
+_sorting = partial(library, kernel=Kernel.SORTING)
+_linear_algebra = partial(library, kernel=Kernel.LINEAR_ALGEBRA, keeps_equality=False)
 
 LIBRARY = (
     _contraction("addbmm", flops=flops.added_product),
@@ -58,7 +59,7 @@ LIBRARY = (
     ),
     library(
         "native_layer_norm_backward",
-        kernel="gradients of a layer norm",
+        kernel=Kernel.LAYER_NORM_GRADIENTS,
         layout=Layout.ROWS,
         sees_strides=True,
         traced=Traced.IN_PARTS,

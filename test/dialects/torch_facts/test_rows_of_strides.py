@@ -7,9 +7,8 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 from dovetail.backends.python.on_values import callable_for
 from dovetail.dialects.torch_facts.ops import Kind, row_of_name
-from dovetail.dialects.torch_facts.row import Row
+from dovetail.dialects.torch_facts.row import Kernel, Row
 from dovetail.dialects.torch_facts.rows import OPS
-from dovetail.dialects.torch_facts.rows.creation import UNWRITTEN
 
 # By PyTorch's name of the function; together they call the library kernels and the reductions, forward and backward.
 FUNCTIONS = (
@@ -51,7 +50,7 @@ class Again(TorchDispatchMode):
 
 def _computes_any_strides(row: Row) -> bool:
     """Whether `row` says that operands of any strides give the same values; unwritten memory has none to compare."""
-    return not row.sees_strides and row.kind in _COMPUTING and row.kernel != UNWRITTEN
+    return not row.sees_strides and row.kind in _COMPUTING and row.kernel is not Kernel.UNWRITTEN
 
 
 def _laid_out_as(argument, in_rows: bool):
