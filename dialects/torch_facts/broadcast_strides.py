@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import torch
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
+from dovetail.dialects.torch_facts.ops import row_of_func
 from dovetail.dialects.torch_facts.row import Layout
 from dovetail.dialects.torch_facts.strides import Strides
 
@@ -101,7 +102,7 @@ def _operands(func: torch._ops.OpOverload, args: tuple) -> int:
     pairs = zip((str(argument.type) for argument in func._schema.arguments), args, strict=False)
     tensors = sum(type_ == "Tensor" or (type_ == "Optional[Tensor]" and given is not None) for type_, given in pairs)
     is_operand = "scalar" in func._overloadname.lower() and func._overloadname != "Tensor_Scalar"
-    return tensors + (is_operand and func._opname != "lerp")
+    return tensors + (is_operand and not row_of_func(func).weighs)
 
 
 def _are_alike(tensors: Sequence[torch.Tensor]) -> bool:

@@ -174,6 +174,7 @@ class Row:
         is_by_position: though pointwise, the result depends on where an element stands, or on the memory format.
         adds: it adds its first two operands, or subtracts the one from the other.
         multiplies: it multiplies its first two operands: by one instruction, often one that adds as well.
+        weighs: its number is a weight, none of the operands that its kernel goes over.
         joins: how it joins the tensors of a list.
         writes_into: how it writes its result into memory that it is given, if it is not pointwise.
         format_at: the position of the operand that names the memory format of its result.
@@ -220,6 +221,7 @@ class Row:
     is_by_position: bool = False
     adds: bool = False
     multiplies: bool = False
+    weighs: bool = False
     joins: Joins = Joins.NOT
     writes_into: WritesInto = WritesInto.NOT
     format_at: int | None = None

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Container
 from heapq import heappop, heappush
 
-from dovetail.dialects.torch_facts.ops import aten_name
+from dovetail.dialects.torch_facts.ops import row
 from dovetail.passes.exactness.value_flow import ValueFlow
 
 Way = tuple[int, int]
@@ -35,7 +35,7 @@ def ways(flow: ValueFlow, decision: int, is_once: Callable[[int], bool]) -> dict
         if len(by) > 1 and is_once(index):
             by = {(index, 0)}
         varying = [other for other in flow.alike(step) if flow.steps[other].varies]
-        is_product = step.op is not None and aten_name(step.op) == "aten.mul.Tensor"
+        is_product = step.op is not None and row(step.op).multiplies
         branches = len(varying) > 1 and len(by) == 1 and not is_product
         for position, other in enumerate(varying):
             reach(other, {(index, position)} if branches else by)

@@ -4,14 +4,12 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
-from dovetail.dialects.reading import made_by, producer
-from dovetail.dialects.torch_facts.ops import Kind, kind
+from dovetail.dialects.reading import producer
+from dovetail.dialects.torch_facts.ops import Kind, kind, row
 from dovetail.dialects.torch_facts.types import TensorInfo, is_tensor, require_tensor_info
 from dovetail.passes.rewriting.constants import integers
 from dovetail.passes.rewriting.permutations import PERMUTE
 from dovetail.passes.rewriting.rules import shape
-
-_MUL = "torch.aten.mul.Tensor"
 
 IN_A_ROW = 32
 """How many rows the code may add one after the other. The rounding error grows with the root of it, and with this one
@@ -66,10 +64,10 @@ def _is_turned(value: ir.Value) -> bool:
 
 def _is_contraction(value: ir.Value, dims: Sequence[int]) -> bool:
     """Whether IREE takes the sum for a product of matrices: a factor lacks a dimension, and none of `dims`."""
-    op = made_by(value, _MUL)
-    if op is None:
+    op = producer(value)
+    if op is None or not row(op).multiplies:
         return False
-    sizes = [shape(operand) for operand in op.operands]
+    sizes = [shape(operand) for operand in op.operands if is_tensor(operand.type)]
     wide = [(1,) * (len(shape(value)) - len(each)) + each for each in sizes]
     whole = shape(value)
     lacks = [{dim for dim, size in enumerate(each) if size != whole[dim]} for each in wide]

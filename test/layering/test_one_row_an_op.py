@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.rows import OPS
 
 ROOT = Path(__file__).parents[2]
@@ -46,16 +47,35 @@ OWN_RULES = {
     "runtime/cuda/open_plan.py": "how MLIR compares integers, no ops",
 }
 
-# Passes of the placement that ask for single ops by name.
+# Of the other passes, those that ask for single ops by name.
 OWN_NAMES = {
+    "passes/cleanup/concatenations.py": "concatenations, which it builds anew",
+    "passes/cleanup/drop_redundant_copies.py": "conversions, by the places of their operands",
+    "passes/cleanup/fold_concatenations.py": "concatenations, by the places of their operands",
+    "passes/cleanup/fold_constants.py": "expansions of one number, which take no memory",
+    "passes/cleanup/fold_one_hot_sums.py": "what one-hot vectors are made of",
+    "passes/cleanup/sink_expansions.py": "the op that the pass moves",
+    "passes/cleanup/unify_sums.py": "sums and means, of which it makes one form",
+    "passes/launches/import_plans.py": "steps of plans, no ops",
+    "passes/launches/plan_numbers.py": "MLIR's arithmetic of integers, no ops",
+    "passes/launches/verify_launches.py": "how MLIR compares integers, no ops",
     "passes/layouts/channels_last.py": "convolutions, by the places of their operands",
-    "passes/placement/joins.py": "the call that writes a slice where it belongs",
     "passes/layouts/lay_out_convolutions.py": "convolutions, and expansions that it builds anew",
+    "passes/levels/check_layouts.py": "arithmetic of numbers",
+    "passes/levels/check_ops.py": "arithmetic of numbers",
+    "passes/placement/joins.py": "the call that writes a slice where it belongs",
     "passes/placement/open_sizes.py": "splits, by the places of their operands",
-    "passes/placement/pass_numbers.py": "a rule for each op",
     "passes/placement/place_ops.py": "permutations alone, of the views that reorder dimensions",
     "passes/placement/sink_gathers.py": "the op that the pass moves",
-    "passes/placement/slow_reductions.py": "sums, of which a pass makes others",
+    "passes/placement/slow_reductions.py": "sums, of which a pass makes others; the row's `is_sum` is of means, too",
+    "passes/regions/cut_into_blocks.py": "sums and means, in the form that others are brought to",
+    "passes/regions/gpu_sums.py": "sums and means, of which it makes others",
+    "passes/regions/raise_slices.py": "slices, and views that it builds anew of them",
+    "passes/regions/split_reductions.py": "sums and means, of which it makes others",
+    "passes/regions/summation_order.py": "permutations, by the places of their operands",
+    "passes/regions/write_scattered.py": "fills, by the places of their operands",
+    "passes/rewriting/pointwise.py": "conversions, by the places of their operands",
+    "passes/rewriting/slices.py": "slices, by the places of their operands",
 }
 
 
@@ -91,14 +111,14 @@ def ops_asked_for_in(source: Path, module: ModuleType) -> Iterator[tuple[int, li
         elif isinstance(node, ast.MatchValue):
             asked = [node.value]
         words = [word for each in asked for part in ast.walk(each) for word in _words(part, module)]
-        found = [name for word in words if word not in PLACEMENTS and (name := _op(word)) in NAMES]
+        found = [name for word in words if word not in NO_OPS and (name := _op(word)) in NAMES]
         if found:
             yield node.lineno, found
 
 
 COMPARING = ("made_by", "startswith", "endswith")
-PLACEMENTS = ("view",)
-"""Words that are compared, and happen to be names of ops."""
+NO_OPS = ("view", "split", LOAD)
+"""A placement, a level and an op on memory, which happen to have names of ATen's ops."""
 
 
 def _words(node: ast.AST, module: ModuleType) -> list[str]:
@@ -132,12 +152,14 @@ def test_no_sets_of_ops():
     assert set(OWN_RULES) == set(named), "an exception without a user"
 
 
-def test_placement_asks_rows():
-    """Would catch an op that is placed by its name: another one that is alike is placed otherwise, with no reason."""
+def test_passes_ask_rows():
+    """Would catch an op that is told by its name: another one that is alike is taken otherwise, with no reason."""
     asking = set()
-    for path in (path for folder in ("layouts", "placement") for path in (ROOT / "passes" / folder).glob("[!_]*.py")):
-        if list(ops_asked_for_in(path, import_module(f"dovetail.passes.{path.parent.name}.{path.stem}"))):
-            asking.add(str(path.relative_to(ROOT)))
+    for path in (ROOT / "passes").rglob("[!_]*.py"):
+        name = str(path.relative_to(ROOT))
+        module = import_module(f"dovetail.{name.removesuffix('.py').replace('/', '.')}")
+        if name not in OWN_RULES and list(ops_asked_for_in(path, module)):
+            asking.add(name)
     assert asking == set(OWN_NAMES)
 
 

@@ -74,6 +74,7 @@ POINTWISE = (
     _keeping("hardtanh", refused=(_DROPS_NAN, _NO_TRUTH), layout=Layout.FIRST),
     _together("hardtanh_backward", decides_by=(1,), tells_subnormals=True, refused=(Refused("wrong at the bounds"),)),
     _telling("leaky_relu_backward", decides_by=(1,)),
+    _in_parts("lerp", weighs=True),
     _keeping("lift_fresh_copy", is_identity=True, is_by_position=True),
     _telling("log10", refused=(_FAILS,)),
     _telling("log2", refused=(_NO_DOUBLES,)),
@@ -136,7 +137,7 @@ POINTWISE = (
     *alike(partial(pointwise, refused=(_INEXACT, _NO_DOUBLES)), "atan exp2"),
     *alike(partial(pointwise, refused=(_NO_DOUBLES,)), "acos asin erf erfc mish tanh"),
     *alike(partial(_in_parts, refused=(_NO_DOUBLES,)), "gelu gelu_backward"),
-    *alike(_in_parts, "addcmul lerp sigmoid_backward silu silu_backward tanh_backward"),
+    *alike(_in_parts, "addcmul sigmoid_backward silu silu_backward tanh_backward"),
     *alike(partial(pointwise, layout=Layout.FIRST), "deg2rad rad2deg"),
     *alike(pointwise, "exp hardsigmoid ldexp leaky_relu log_sigmoid_backward sigmoid softplus square"),
 )
