@@ -18,18 +18,16 @@ from dovetail.passes.in_place.caller_writes import CallerWrites
 
 @dataclass(frozen=True, eq=False)
 class Update:
-    """A mutated argument, and where its new value comes from; or a result in memory of its own, made with such updates.
+    """Memory that a region of updates may write, and where its new value comes from.
 
     Attributes:
-        write: in `@call`; None of a result.
-        argument: of `@forward`, its memory; of a result that which is allocated for it.
+        argument: the memory, in `@forward`.
         own: in `@forward`, hands out the new value.
         call: in `@forward`, of `region`, which computes it.
         position: the argument of the region that takes the new value; `value` is that value inside.
         known_as: the new value in `@forward`.
     """
 
-    write: WriteOp | None
     argument: ir.Value
     own: ir.Operation
     call: ir.Operation
@@ -37,6 +35,17 @@ class Update:
     position: int
     value: ir.Value
     known_as: ir.Value
+
+
+@dataclass(frozen=True, eq=False)
+class Mutation(Update):
+    """Of an argument that is mutated, by `write` in `@call`."""
+
+    write: WriteOp
+
+
+class Beside(Update):
+    """Of a result in memory that is allocated for it, made beside such updates."""
 
 
 class Candidates:
@@ -52,7 +61,7 @@ class Candidates:
         taken = ((operand, (op, index)) for op in self.region_calls for index, operand in enumerate(op.operands))
         self.writers = {memory: at for memory, at in taken if made_by(memory, AllocOp.OPERATION_NAME)}
 
-    def find(self, write: WriteOp) -> Update | str:
+    def find(self, write: WriteOp) -> Mutation | str:
         """The update that `write` stores, or the reason why no region can store it."""
         refusal = self.caller_writes.refusal(write)
         if refusal:
@@ -62,7 +71,7 @@ class Candidates:
             return "its old value is handed out or saved"
         return self._computed(write, argument, own)
 
-    def results(self, updates: Sequence[Update]) -> list[Update]:
+    def results(self, updates: Sequence[Mutation]) -> list[Beside]:
         """What the regions of `updates` compute beside them, for the caller alone.
 
         Not of open sizes, of which it may not be one loop.
@@ -79,10 +88,10 @@ class Candidates:
                 region = self.module.callee(call)
                 value = users(arguments(region)[index])[0].operands[0]
                 if tensor_info(value.type) is not None:
-                    found.append(Update(None, memory, owns[0], call, region, index, value, loads[0].results[0]))
+                    found.append(Beside(memory, owns[0], call, region, index, value, loads[0].results[0]))
         return found
 
-    def _computed(self, write: WriteOp, argument: ir.Value, own: ir.Operation) -> Update | str:
+    def _computed(self, write: WriteOp, argument: ir.Value, own: ir.Operation) -> Mutation | str:
         value = own.operands[0]
         if not lies_in_rows(own.results[0]):
             return "its new value is laid out anew"
@@ -96,4 +105,4 @@ class Candidates:
         computed = producer(stored)
         if computed is not None and is_pinned(computed):
             return "its new value is compared with what comes from it, so it is computed once"
-        return Update(write, argument, own, call, region, index, stored, value)
+        return Mutation(argument, own, call, region, index, stored, value, write)

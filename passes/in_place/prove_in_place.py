@@ -16,7 +16,7 @@ from dovetail.dialects.sizes.symbols import state_sizes
 from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.passes.base import Pass
-from dovetail.passes.in_place.candidates import Candidates, Update
+from dovetail.passes.in_place.candidates import Beside, Candidates, Mutation, Update
 from dovetail.passes.in_place.cones import Cone, is_own
 from dovetail.passes.in_place.plan import UpdatePlan, plan_updates
 from dovetail.passes.in_place.update_regions import SourceRegion, UpdateBuilder, build_rest
@@ -43,12 +43,12 @@ class ProveInPlacePass(Pass, name="prove-in-place", runs_at="regions"):
         writes = [op.opview for op in of_class(found.ops(found.call), WriteOp)]
         answers = [candidates.find(write) for write in writes]
         calls = [(op, found.callee(op)) for op in candidates.region_calls]
-        updates = [answer for answer in answers if isinstance(answer, Update)]
+        updates = [answer for answer in answers if isinstance(answer, Mutation)]
         # On a GPU a launch costs more than what it computes again; on a CPU it costs nothing.
         results = candidates.results(updates) if device_type(module) == "cuda" else []
         plan = plan_updates([*updates, *results], calls)
         for write, answer in zip(writes, answers, strict=True):
-            reason = plan.refused.get(answer) if isinstance(answer, Update) else answer
+            reason = plan.refused.get(answer) if isinstance(answer, Mutation) else answer
             if reason is not None:
                 write.attributes[NOT_IN_PLACE] = ir.StringAttr.get(reason)
         if plan.stages:
@@ -81,7 +81,7 @@ def _rewrite(module: ir.Module, forward: func.FuncOp, plan: UpdatePlan) -> None:
     for update, value in builder.updated.items():
         update.own.operands[0] = value
         update.own.move_before(end)
-        if update.write is None:
+        if isinstance(update, Beside):
             update.known_as.owner.erase()
     for source in sources:
         source.call.erase()
@@ -105,7 +105,7 @@ def _sources(plan: UpdatePlan) -> list[SourceRegion]:
 
 def _destination(update: Update, cone: Cone, end: ir.Operation) -> ir.Value:
     """States the proof of an update, and builds the memory that it is made in; a result's is there."""
-    if update.write is None:
+    if not isinstance(update, Mutation):
         return update.argument
     proof = "pointwise" if any(is_own(update, value) for value in cone.starts) else "not read"
     update.write.attributes[IN_PLACE] = ir.StringAttr.get(proof)

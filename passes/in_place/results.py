@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from dovetail.dialects.memory.roots import may_show_old
 from dovetail.dialects.reading import producer
-from dovetail.passes.in_place.candidates import Update
+from dovetail.passes.in_place.candidates import Beside, Update
 from dovetail.passes.in_place.cones import MAX_READ, Cone, passed
 
 
@@ -28,9 +28,9 @@ def waiting(cones: Mapping[Update, Cone], stages: Sequence[Collection[Update]]) 
     """The results that are in no stage with the updates whose new values they read."""
     stage_of = {update: number for number, stage in enumerate(stages) for update in stage}
     read = [(result, each) for result, cone in _results(cones) for each in cone.updated.values()]
-    found = (one for one, each in read if each.write is None or stage_of.get(each) != stage_of.get(one, -1))
+    found = (one for one, each in read if isinstance(each, Beside) or stage_of.get(each) != stage_of.get(one, -1))
     return list(dict.fromkeys(found))
 
 
 def _results(cones: Mapping[Update, Cone]) -> list[tuple[Update, Cone]]:
-    return [(update, cone) for update, cone in cones.items() if update.write is None]
+    return [(update, cone) for update, cone in cones.items() if isinstance(update, Beside)]
