@@ -65,7 +65,7 @@ OWN_NAMES = {
     "passes/levels/check_ops.py": "arithmetic of numbers",
     "passes/placement/joins.py": "the call that writes a slice where it belongs",
     "passes/placement/open_sizes.py": "splits, by the places of their operands",
-    "passes/placement/place_ops.py": "permutations alone, of the views that reorder dimensions",
+    "passes/placement/placement_rules.py": "permutations alone, of the views that reorder dimensions",
     "passes/placement/sink_gathers.py": "the op that the pass moves",
     "passes/placement/slow_reductions.py": "sums, of which a pass makes others; the row's `is_sum` is of means, too",
     "passes/regions/cut_into_blocks.py": "sums and means, in the form that others are brought to",

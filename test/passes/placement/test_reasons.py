@@ -13,7 +13,7 @@ from dovetail.passes.placement.reasons import REASONS
 from dovetail.tools.documented_ops import stated
 
 ROOT = Path(__file__).parents[3]
-STATING = ("call_small_regions", "iree_support", "open_sizes", "place_ops", "slow_reductions")
+STATING = ("call_small_regions", "iree_support", "open_sizes", "place_ops", "placement_rules", "slow_reductions")
 REFUSED = [refused.reason for row in ROWS.values() for refused in row.refused]
 
 
