@@ -23,8 +23,10 @@ def _embedding_dense_backward(
     """Of a table of few rows a sum for each, else rows added to zeros where they belong; decision 69 says when.
 
     ATen sorts the indices, in 27 launches. What is added in the order of arrival is not the same twice, so where
-    deterministic algorithms are asked for, that stays.
+    deterministic algorithms are asked for, that stays. Of rows of no numbers ATen's kernels read where no memory is.
     """
+    if gradient.device.type == "cuda" and guard_or_false(gradient.size(-1) == 0):
+        return gradient.new_zeros(rows, 0)
     if gradient.device.type != "cuda" or gradient.dtype is not torch.float32 or scales_by_frequency:
         return NotImplemented
     if is_empty(gradient) or not guard_or_false(indices.numel() > _UNSORTED_BY_ATEN):
