@@ -79,7 +79,7 @@ class Emitter:
     in for those of `backends.python.aten`, and "ready", where it is there, is what the operands of updates in place go
     through, so that no copy of them can fail later. With `has_layouts` it also takes the strides of what `@layouts`
     returns, which operands in the backward lie as. `starts` counts the lines before each op's. `run` are the op that is
-    emitted and those beside it which Python asks one question for.
+    emitted and those beside it which Python asks one question for. `allocators` names what allocates on a GPU.
     """
 
     function: func.FuncOp
@@ -92,6 +92,7 @@ class Emitter:
     prepared: dict[ir.Value, str] | None = None
     starts: list[int] = field(default_factory=list)
     run: list[ir.Operation] = field(default_factory=list)
+    allocators: set[str] = field(default_factory=set)
 
     def emit(self) -> Source:
         """Returns the function's source.

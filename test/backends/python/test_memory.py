@@ -34,8 +34,35 @@ def test_memory_of_a_gpu_that_is_not_the_threads(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(torch._C._dynamo.guards, "_empty_strided_cuda", lambda *how: made.append("here"), raising=False)
     monkeypatch.setattr(torch, "empty_strided", lambda *_, device, **how: made.append(str(device)))
     for device in ("cuda:0", "cuda:1"):
-        memory.allocator.__wrapped__(device)((4,), (1,), torch.float32)
+        memory.allocator.__wrapped__(device)()((4,), (1,), torch.float32)
     assert made == ["cuda:0", "here"]
+
+
+REUSED = """
+module attributes {dovetail.device = "meta:0"} {
+  func.func @forward() -> !torch.tensor<[2,2],f32> attributes {dovetail.role = "forward"} {
+    %a = "dovetail.alloc"() : () -> !torch.tensor<[4],f32>
+    %b = "dovetail.alloc"() : () -> !torch.tensor<[4],f32>
+    %c = "dovetail.reuse"(%a) : (!torch.tensor<[4],f32>) -> !torch.tensor<[4],f32>
+    %d = "dovetail.reuse"(%b) : (!torch.tensor<[4],f32>) -> !torch.tensor<[2,2],f32>
+    return %d : !torch.tensor<[2,2],f32>
+  }
+}
+"""
+
+
+def test_dead_memory_of_a_gpu():
+    """Catches memory that the allocator is asked for before the dead tensor is gone, a question for each tensor of
+    which GPU is the thread's, and memory of the same type that is made anew."""
+    module = parse_module(REUSED, make_context())
+    source = Emitter(module.body.operations[0], {}).emit()
+    lines = [line.split("(")[0].strip() for line in source.text.splitlines()[2:]]
+    a, b, c, d = (f"v{number}" for number in range(4))
+    asked = "allocator_now = allocator"
+    made = [f"{a} = allocator_now", f"{b} = allocator_now", f"{c} = {a}", f"del {a}, {b}", f"{d} = allocator_now"]
+    assert lines[:-1] == [asked, *made]
+    (result,) = source.load()([])
+    assert (result.device.type, result.shape) == ("meta", (2, 2))
 
 
 OPEN = """
