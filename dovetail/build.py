@@ -20,7 +20,7 @@ from dovetail.options import Options
 from dovetail.passes.pipeline import Pipeline, fallback_pipeline, launch_pipeline, split_pipeline
 from dovetail.passes.regions.pieces import pieces_of, work_count
 from dovetail.passes.running.runner import Runner
-from dovetail.runtime.load_plan import Launcher
+from dovetail.runtime.load_plan import Launcher, planned
 from dovetail.runtime.stats import current, timed
 from dovetail.tuning import tune
 
@@ -62,7 +62,8 @@ def build(module: ir.Module, options: Options, runner: Runner) -> dict[str, Laun
     stats.executables += len({id(each) for each in ready.values()})  # `load` gives equal regions one
     stats.cache_hits += cache.hits - tuning_hits if cache else 0
     for executable in ready.values():
-        stats.launches["plan" if isinstance(executable, LaunchPlan) else f"iree.runtime: {executable.why}"] += 1
+        way = planned(target.device) if isinstance(executable, LaunchPlan) else f"iree.runtime: {executable.why}"
+        stats.launches[way] += 1
     write_plans(module, ready)
     if runner.after is not None:
         runner.after("plans", module)

@@ -31,19 +31,26 @@ class Launches:
     ) -> None: ...
     def __call__(self, tensors: list[torch.Tensor]) -> bool: ...
 
-class Kernels:
+class Steps:
     def __init__(
         self,
-        launch: int,
+        name: str,
+        driver: tuple[int, ...],
+        context: int,
         place: tuple[int, int, int],
         tensors: tuple[tuple[tuple[int, ...], int, int, bool, bool], ...],
-        kernels: tuple[
-            tuple[int, tuple[int, ...], tuple[int, ...], int, tuple[int, ...], tuple[tuple[int, int], ...], int], ...
+        transient_bytes: int,
+        constants: tuple[tuple[int, int], ...],
+        steps: tuple[tuple, ...],
+        asked: tuple[
+            Callable[[int], int],
+            Callable[[], torch.Tensor],
+            Callable[[int, object], torch.Tensor | None],
+            Callable[[bytes], None] | None,
+            Callable[[int, int], None],
         ],
-        check: Callable[[bytes], None],
-        refused: Callable[[int, int], None],
     ) -> None: ...
-    def __call__(self, tensors: list[torch.Tensor], stream: int) -> bool: ...
+    def __call__(self, *tensors: torch.Tensor) -> bool: ...
 
 def attach(tensor_type: type[torch.Tensor], exchange: object, get_num_threads: Callable[[], int]) -> bool: ...
 def addresses(tensors: Sequence[torch.Tensor]) -> bytes | None: ...

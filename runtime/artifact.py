@@ -25,7 +25,7 @@ from dovetail.dialects.statements.target import device_of, device_type
 from dovetail.errors import ArtifactError, OptionError
 from dovetail.runtime.archive import LIMIT_BYTES, MANIFEST, MODULE, ArchiveError, read_archive
 from dovetail.runtime.launches.iree_executable import Executable
-from dovetail.runtime.load_plan import Launcher, Planned, load_plan, unavailable
+from dovetail.runtime.load_plan import Launcher, Planned, load_plan, planned, unavailable
 from dovetail.runtime.stats import current
 
 FORMAT = 2
@@ -187,7 +187,7 @@ def _planned(module: ir.Module, codes: Mapping[str, bytes]) -> dict[str, Planned
     if why_not:
         current().launches.update(f"ATen, op by op: {why_not}" for _ in found)
         return {}
-    current().launches.update("plan" for _ in found)
+    current().launches.update(planned(device_type(module)) for _ in found)
     return {name: load_plan(plan, codes[_plan_file(code_of(plan))]) for name, plan in found.items()}
 
 

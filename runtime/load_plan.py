@@ -42,6 +42,11 @@ def unavailable(device: str) -> str:
     return unusable() if way == WAYS[0] else f"DOVETAIL_LAUNCH={way}"
 
 
+def planned(device: str) -> str:
+    """What launches a region that has a plan, as `stats().launches` says it."""
+    return f"plan, step by step from Python: {unusable()}" if device == "cuda" and unusable() else "plan"
+
+
 def unloadable(plan: LaunchPlan, device: str) -> str:
     """Why the code of `plan` can't be loaded here, for the type of device `device`; "" if it can.
 

@@ -27,7 +27,8 @@ class Stats:
             purpose), "view" (no work), "fallback" (ATen, for want of anything better).
         flops: floating-point operations by the same keys, as far as shapes tell.
         variants: programs compiled anew because a call's arguments share memory in another way than before.
-        launches: regions of the programs by what launches them: "plan", or "iree.runtime: " and the reason.
+        launches: regions of the programs by what launches them: "plan", or something slower and the reason: Python on
+            a GPU, "iree.runtime" on a CPU.
         kernels: launches on GPUs by the form that their kernel is tiled in, or why IREE tiled it in its own way.
         specialised: graphs whose sizes, which Dynamo left open, are fixed to those of one call, by reason; and single
             sizes that are, by what asks for them.

@@ -47,6 +47,17 @@ def address_of(name: str) -> int:
     return int(found[0])
 
 
+def step_functions() -> tuple[int, ...]:
+    """Where the functions lie that run steps, in the order of `native/interfaces.h`."""
+    names = "LaunchKernel MemsetD8Async MemsetD16Async MemsetD32Async MemsetD2D32Async MemcpyDtoDAsync".split()
+    return tuple(address_of(f"cu{name}") for name in [*names, "CtxGetDevice", "CtxGetCurrent", "CtxSetCurrent"])
+
+
+def context(device: int) -> int:
+    """The handle of `device`'s context, which torch uses as well."""
+    return int(_context(device))
+
+
 def checked(outcome: tuple, what: str) -> Any:
     """What a function of the driver gave; raises LaunchError, which begins with `what`, unless it succeeded."""
     status, *given = outcome
@@ -79,15 +90,6 @@ def on(device: int) -> Iterator[None]:
     finally:
         if int(previous):
             checked(driver.cuCtxSetCurrent(previous), "giving the thread its CUDA device back")
-
-
-def keep_context(device: int) -> bool:
-    """Gives a thread that has no context `device`'s; tells whether it had none."""
-    had_none = not int(checked(functions().cuCtxGetCurrent(), "asking for the thread's CUDA context"))
-    if had_none:
-        with on(device):
-            pass
-    return had_none
 
 
 @contextmanager

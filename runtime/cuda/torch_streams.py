@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+import torch._C._dynamo.guards
 
 
 def _absent(*_: Any) -> Any:
@@ -24,6 +25,16 @@ holders: Callable[[int], int] = torch._C._storage_Use_Count
 
 clear_workspaces: Callable[[], object] = getattr(torch._C, "_cuda_clearCublasWorkspaces", _absent)
 """Lets go of the memory in which cuBLAS works, by stream. What a graph captures takes memory of its own then."""
+
+
+_quick_bytes: Callable[..., torch.Tensor] = getattr(torch._C._dynamo.guards, "_empty_strided_cuda", _absent)
+
+
+def allocate_bytes(count: int, device: int) -> torch.Tensor:
+    """Memory of `count` bytes on a GPU; PyTorch's dispatcher is asked only where that is not the thread's."""
+    if current_device() == device:
+        return _quick_bytes((count,), (1,), torch.uint8)
+    return torch.empty(count, dtype=torch.uint8, device=torch.device("cuda", device))
 
 
 def leave_pool(device: int, pool: tuple[int, int]) -> None:

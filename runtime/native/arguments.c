@@ -53,18 +53,19 @@ int fits(const Argument *expected, const Tensor *given, int64_t *bytes, int64_t 
   return is_empty || !overflows;
 }
 
+int starts_at(const Argument *expected, Place place, PyObject *given, int is_asked, char **start) {
+  Tensor tensor;
+  int64_t bytes;
+  if (borrow(given, &tensor) || !fits(expected, &tensor, &bytes, NULL) || !lies_well(&tensor, place)) return 0;
+  *start = address_of(&tensor);
+  return !is_asked || shows_memory(given);
+}
+
 PyObject *located(const Argument *const *expected, int count, Place place, PyObject *tensors) {
   PyObject *starts = PyBytes_FromStringAndSize(NULL, count * sizeof(char *));
-  for (int i = 0; starts && i < count; i++) {
-    PyObject *each = PyList_GET_ITEM(tensors, i);
-    Tensor tensor;
-    int64_t bytes;
-    if (borrow(each, &tensor) || !fits(expected[i], &tensor, &bytes, NULL) || !lies_well(&tensor, place) ||
-        !shows_memory(each))
+  for (int i = 0; starts && i < count; i++)
+    if (!starts_at(expected[i], place, PyList_GET_ITEM(tensors, i), 1, &((char **)PyBytes_AS_STRING(starts))[i]))
       Py_CLEAR(starts);
-    else
-      ((char **)PyBytes_AS_STRING(starts))[i] = address_of(&tensor);
-  }
   PyErr_Clear();
   return starts;
 }

@@ -89,8 +89,30 @@ typedef struct {
 
 enum { ON_CPU = 1 };
 
-// ---- The CUDA driver: `cuLaunchKernel`. ----
+// ---- The CUDA driver, as far as it is used here; each gives a status, 0 for success. ----
 
 typedef int (*LaunchKernel)(void *kernel, unsigned workgroups_x, unsigned workgroups_y, unsigned workgroups_z,
                             unsigned threads_x, unsigned threads_y, unsigned threads_z, unsigned shared_bytes,
                             void *stream, void **parameters, void **extra);
+typedef int (*FillBytes)(uint64_t start, unsigned char pattern, size_t count, void *stream);
+typedef int (*FillPairs)(uint64_t start, unsigned short pattern, size_t count, void *stream);
+typedef int (*FillWords)(uint64_t start, unsigned pattern, size_t count, void *stream);
+typedef int (*FillColumns)(uint64_t start, size_t pitch, unsigned pattern, size_t width, size_t height, void *stream);
+typedef int (*CopyMemory)(uint64_t target, uint64_t source, size_t bytes, void *stream);
+typedef int (*CurrentDevice)(int *device);
+typedef int (*CurrentContext)(void **context);
+typedef int (*EnterContext)(void *context);
+
+enum { DRIVER_FUNCTIONS = 9 };
+
+typedef struct {
+  LaunchKernel launch;            // cuLaunchKernel
+  FillBytes fill_bytes;           // cuMemsetD8Async
+  FillPairs fill_pairs;           // cuMemsetD16Async
+  FillWords fill_words;           // cuMemsetD32Async
+  FillColumns fill_columns;       // cuMemsetD2D32Async
+  CopyMemory copy;                // cuMemcpyDtoDAsync
+  CurrentDevice current_device;   // cuCtxGetDevice
+  CurrentContext current_context; // cuCtxGetCurrent
+  EnterContext enter_context;     // cuCtxSetCurrent
+} Driver;

@@ -24,7 +24,7 @@ PyMODINIT_FUNC PyInit__launch(void) {
   if (prepare_team()) return PyErr_NoMemory();
   PyObject *module = PyModule_Create(&definition);
   if (!module || PyModule_AddType(module, &LibraryType) || PyModule_AddType(module, &PlanType) ||
-      PyModule_AddType(module, &LaunchesType) || PyModule_AddType(module, &KernelsType)) {
+      PyModule_AddType(module, &LaunchesType) || PyModule_AddType(module, &StepsType)) {
     Py_XDECREF(module);
     return NULL;
   }

@@ -120,7 +120,7 @@ static inline int64_t number(Number form, const int64_t *registers) {
   return form.index < 0 ? form.known : registers[form.index];
 }
 
-extern PyTypeObject LibraryType, PlanType, LaunchesType, KernelsType;
+extern PyTypeObject LibraryType, PlanType, LaunchesType, StepsType;
 
 // ---- registers.c ----
 
@@ -158,6 +158,9 @@ int read_argument(Argument *argument, PyObject *item);
 void free_arguments(Argument *arguments, int count);
 // Whether `given` is of the expected type and shape; its bytes, and into the registers the sizes that the plan wants.
 int fits(const Argument *expected, const Tensor *given, int64_t *bytes, int64_t *registers);
+// Whether `given` is as expected, and then its first byte; that it shows its memory is asked only where `is_asked`. If it is
+// not so, there may be an exception.
+int starts_at(const Argument *expected, Place place, PyObject *given, int is_asked, char **start);
 // Where each tensor of a list of `count` lies, as bytes; NULL, without an exception, where one is not as expected.
 PyObject *located(const Argument *const *expected, int count, Place place, PyObject *tensors);
 

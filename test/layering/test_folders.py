@@ -20,7 +20,12 @@ HOMES = {
         "frontend/program_key/process.py",
         "runtime/autograd/batched.py",
     ),
-    "torch._C._dynamo": ("backends/python/memory.py", "frontend/program_key/process.py", "runtime/checks/alike.py"),
+    "torch._C._dynamo": (
+        "backends/python/memory.py",
+        "frontend/program_key/process.py",
+        "runtime/checks/alike.py",
+        "runtime/cuda/torch_streams.py",
+    ),
     "ortools": ("passes/partition/", "passes/memory/"),
 }
 """Which files alone use a library, or a private part of PyTorch."""

@@ -7,6 +7,7 @@ teams of somebody else's; plans and calls that do not fit must be refused. Ends 
 
 import argparse
 import ctypes
+import functools
 import importlib.util
 import mmap
 import os
@@ -391,80 +392,238 @@ def check_sequences(launch: Any, library: Any, draw: random.Random) -> None:
     must_refuse(TypeError, launch.Launches, (one,), 2, seen.append)
 
 
-def check_kernels(launch: Any, draw: random.Random) -> None:
-    """Kernels of a GPU on tensors of one list, by a driver that notes its calls: all are launched, or nothing is."""
-    expected, seen, calls, statuses = ((64,), 0, 32, False, False), [], [], []
-    numbers = ctypes.POINTER(ctypes.c_uint32), ctypes.POINTER(ctypes.c_uint64)
+class Driver:
+    """A GPU's driver, in the host's memory: notes its calls; `statuses` are those of the next steps."""
 
-    @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3)
-    def driver(kernel: int, *given: int) -> int:
+    def __init__(self) -> None:
+        self.calls: list[tuple] = []
+        self.statuses: list[int] = []
+        self.device, self.context = 0, 70
+        pointer, count, word = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint
+        functions = {
+            self.launch: (pointer, *[word] * 7, *[pointer] * 3),
+            functools.partial(self.fill, 1): (pointer, ctypes.c_ubyte, count, pointer),
+            functools.partial(self.fill, 2): (pointer, ctypes.c_ushort, count, pointer),
+            functools.partial(self.fill, 4): (pointer, word, count, pointer),
+            self.fill_columns: (pointer, count, word, count, count, pointer),
+            self.copy: (pointer, pointer, count, pointer),
+            self.current_device: (pointer,),
+            self.current_context: (pointer,),
+            self.enter: (pointer,),
+        }
+        self.made = [ctypes.CFUNCTYPE(ctypes.c_int, *types)(function) for function, types in functions.items()]
+        self.addresses = tuple(ctypes.cast(each, pointer).value for each in self.made)
+
+    def status(self) -> int:
+        return self.statuses.pop() if self.statuses else 0
+
+    def launch(self, kernel: int, *given: int) -> int:
         *sizes, stream, parameters, _ = given
-        where = (ctypes.c_void_p * 4).from_address(parameters)
-        values = [ctypes.cast(at, numbers[i < 2])[0] for i, at in enumerate(where[:3])]
-        calls.append((kernel, sizes, stream, values))
-        return statuses.pop() if statuses else 0
+        where = (ctypes.c_void_p * 3).from_address(parameters)
+        table = (ctypes.c_uint64 * 5).from_address(where[0]) if kernel == 5 else []
+        values = [ctypes.c_uint64.from_address(at).value for at in where[:2]] if kernel != 5 else [*table]
+        word = ctypes.c_uint32.from_address(where[1 if kernel == 5 else 2]).value
+        self.calls.append((kernel, sizes, stream, [*values, word]))
+        return self.status()
 
-    def kernel(handle: int, *bindings: tuple[int, int], table: int = 0) -> tuple:
-        return handle, (5, 2, 1), (64, 1, 3), 96, (0xFFFFFFFF,), bindings, table
+    def fill(self, width: int, start: int, pattern: int, count: int, stream: int) -> int:
+        ctypes.memmove(start, pattern.to_bytes(width, "little") * count, width * count)
+        self.calls.append((width, stream))
+        return self.status()
 
-    def sized(*workgroups: int, shared: int = 0) -> tuple:
-        return 7, workgroups, (64, 1, 1), shared, (), ((0, 0),), 0
+    def fill_columns(self, start: int, pitch: int, pattern: int, width: int, height: int, stream: int) -> int:
+        for row in range(height):
+            ctypes.memmove(start + pitch * row, pattern.to_bytes(4, "little") * width, 4 * width)
+        self.calls.append((8, stream))
+        return self.status()
 
-    def refused(number: int, status: int) -> None:
-        if status != 201:
-            raise KeyError(number)
+    def copy(self, target: int, source: int, count: int, stream: int) -> int:
+        ctypes.memmove(target, source, count)
+        self.calls.append(("copy", stream))
+        return self.status()
 
-    address, place = ctypes.cast(driver, ctypes.c_void_p).value, (1, 0, 16)
+    def current_device(self, where: int) -> int:
+        ctypes.c_int.from_address(where).value = self.device
+        return 0 if self.context else 201
+
+    def current_context(self, where: int) -> int:
+        ctypes.c_void_p.from_address(where).value = self.context
+        return 0
+
+    def enter(self, context: int) -> int:
+        self.calls.append(("enter", context))
+        self.context = context
+        return self.status()
+
+
+STREAM = 1 << 41
+
+
+class Asked:
+    """What steps ask of Python."""
+
+    def __init__(self) -> None:
+        self.seen: list[bytes] = []
+        self.transients: list[torch.Tensor] = []
+        self.replacements: list[Any] = []
+
+    def functions(self, **others: Any) -> tuple:
+        own = {
+            "stream": lambda device: STREAM,
+            "allocate": lambda: self.transients.append(Guarded(256).tensor) or self.transients[-1],
+            "misfit": lambda index, given: self.replacements.pop() if self.replacements else None,
+            "check": self.seen.append,
+            "refused": self.refused,
+        }
+        return tuple((own | others).values())
+
+    def refused(self, number: int, status: int) -> None:
+        raise KeyError(number, status)
+
+
+def kernel(handle: int, *bindings: tuple[int, int, int], table: int = 0) -> tuple:
+    return DISPATCH, handle, (5, 2, 1), (64, 1, 3), 96, (0xFFFFFFFF,), bindings, table
+
+
+EXPECTED = ((64,), 0, 32, False, False)
+KERNELS = kernel(1 << 40, (2, 0, 256), (0, 16, 240)), kernel(7, (1, 4, 8), (1, 0, 256))
+
+
+def steps_of(launch: Any, gpu: Driver, asked: tuple, steps: tuple = KERNELS, **others: Any) -> Any:
+    own = {
+        "name": "steps",
+        "driver": gpu.addresses,
+        "context": 70,
+        "place": (1, 0, 16),
+        "tensors": (EXPECTED,) * 3,
+        "transient_bytes": 1024,
+        "constants": (),
+        "steps": steps,
+        "asked": asked,
+    }
+    return launch.Steps(*(own | others).values())
+
+
+def check_steps(launch: Any, draw: random.Random) -> None:
+    """Steps of a GPU on several tensors, by a driver that notes its calls: all run, or nothing does."""
+    driver, asked = Driver(), Asked()
     given = [Guarded(64).tensor for _ in range(3)]
     starts = [each.data_ptr() for each in given]
-    made = (kernel(1 << 40, (2, 0), (0, 16)), kernel(7, (1, 4), (1, 0)))
-    run = launch.Kernels(address, place, (expected,) * 3, made, seen.append, refused)
+    run = steps_of(launch, driver, asked.functions())
     model = [
-        (1 << 40, [5, 2, 1, 64, 1, 3, 96], 1 << 41, [starts[2], starts[0] + 16, 0xFFFFFFFF]),
-        (7, [5, 2, 1, 64, 1, 3, 96], 1 << 41, [starts[1] + 4, starts[1], 0xFFFFFFFF]),
+        (1 << 40, [5, 2, 1, 64, 1, 3, 96], STREAM, [starts[2], starts[0] + 16, 0xFFFFFFFF]),
+        (7, [5, 2, 1, 64, 1, 3, 96], STREAM, [starts[1] + 4, starts[1], 0xFFFFFFFF]),
     ]
-    if not run(given, 1 << 41) or calls != model or memoryview(seen.pop()).cast("Q").tolist() != starts:
+    if not run(*given) or driver.calls != model or memoryview(asked.seen.pop()).cast("Q").tolist() != starts:
         raise SystemExit("kernels are launched otherwise")
-    statuses[:] = [0, 201, 201, 0]
-    if not run(given, 1 << 41) or calls[2:] != [model[0], *[model[1]] * 3]:
-        raise SystemExit("a kernel that was refused is not launched again")
-    table = (ctypes.c_uint64 * 5)()
-
-    @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3)
-    def reader(kernel: int, *given: int) -> int:
-        where = (ctypes.c_void_p * 2).from_address(given[-2])
-        ctypes.memmove(table, where[0], ctypes.sizeof(table))
-        return ctypes.c_uint32.from_address(where[1]).value != 0xFFFFFFFF
-
-    of_sets = ctypes.cast(reader, ctypes.c_void_p).value, place, (expected,) * 3
-    launch.Kernels(*of_sets, (kernel(7, (2, 0), (1, 4), (0, 8), table=5),), seen.append, refused)(given, 0)
-    if [*table] != [starts[2], starts[1] + 4, starts[0] + 8, 0, 0]:
+    sets = kernel(5, (2, 0, 8), (1, 4, 8), (0, 8, 8), table=5)
+    steps_of(launch, driver, asked.functions(), (sets,))(*given)
+    if driver.calls.pop()[-1] != [starts[2], starts[1] + 4, starts[0] + 8, 0, 0, 0xFFFFFFFF]:
         raise SystemExit("sets of bindings are given otherwise")
-    for number in (2, -1, 513):
-        must_refuse(ValueError, launch.Kernels, *of_sets, (kernel(7, *[(0, 0)] * 3, table=number),), print, refused)
-    statuses[:] = [2, 0]
-    must_refuse(KeyError, run, given, 0)
-    calls.clear(), seen.clear()
-    for other in (torch.zeros(63, dtype=torch.int32), torch.zeros(65, dtype=torch.int32)[1:], given[0].float(), None):
-        if run([*given[:2], other], 0) or seen or calls:
-            raise SystemExit("kernels run on what does not fit")
-    if launch.Kernels(address, (2, 0, 16), (expected,) * 3, made, seen.append, refused)(given, 0) or calls:
-        raise SystemExit("a GPU's kernels run on the host's memory")
-    must_refuse(
-        ZeroDivisionError, launch.Kernels(address, place, (expected,) * 3, made, lambda _: 1 // 0, refused), given, 0
+    driver.statuses[:] = [2, 0]
+    must_refuse(KeyError, run, *given)
+    driver.calls.clear(), asked.seen.clear()
+    wrong = [torch.zeros(63, dtype=torch.int32), torch.zeros(65, dtype=torch.int32)[1:], given[0].float(), None, 3]
+    for other in (*wrong, torch.zeros(128, dtype=torch.int32)[::2], given[0].to("meta"), given[0].view(8, 8)):
+        if run(*given[:2], other) or asked.seen or driver.calls:
+            raise SystemExit("steps run on what does not fit")
+        if other is not None:
+            asked.replacements[:] = [other]
+            must_refuse((ValueError, TypeError), run, *given[:2], other)
+    asked.replacements[:] = [Guarded(64).tensor]
+    if not run(given[0], None, given[2]) or driver.calls.pop()[-1][0] in starts:
+        raise SystemExit("steps take something else in place of what does not fit")
+    driver.calls.clear(), asked.seen.clear(), asked.transients.clear()
+    if steps_of(launch, driver, asked.functions(), place=(2, 0, 16))(*given) or driver.calls:
+        raise SystemExit("a GPU's steps run on the host's memory")
+    for raising in ("stream", "allocate", "misfit", "check"):
+        other = steps_of(launch, driver, asked.functions(**{raising: lambda *_: 1 // 0}))
+        must_refuse(ZeroDivisionError, other, *given[:2], None if raising == "misfit" else given[2])
+    must_refuse(TypeError, steps_of(launch, driver, asked.functions(allocate=lambda: 3)), *given)
+    must_refuse(TypeError, steps_of(launch, driver, asked.functions(stream=lambda _: "none")), *given)
+    must_refuse(TypeError, run, *given[:2])
+    if driver.calls:
+        raise SystemExit("steps run on what was refused")
+    check_fills_and_copies(launch, draw)
+    check_other_devices(launch)
+    check_no_steps(launch)
+
+
+def check_fills_and_copies(launch: Any, draw: random.Random) -> None:
+    """Of tensors, transients and constants, the last bytes among them."""
+    driver, asked, constants = Driver(), Asked(), Guarded(16).tensor.fill_(draw.randrange(1 << 31))
+    width = draw.choice([1, 2, 4, 8])
+    pattern = draw.randrange(1 << 8 * width)
+    steps = (
+        (FILL, ((3, 0, 1024),), pattern, width),
+        (COPY, ((4, 16, 48), (2, 208, 48))),
+        (COPY, ((3, 768, 256), (0, 0, 256))),
+        (COPY, ((3, 1016, 8), (1, 248, 8))),
     )
-    for wrong in ((given[:2], 0), (tuple(given), 0), (given,)):
-        must_refuse(TypeError, run, *wrong)
-    for bindings in (((3, 0),), ((-1, 0),), ((0, 0),) * 600):
-        must_refuse(
-            ValueError, launch.Kernels, address, place, (expected,) * 3, (kernel(7, *bindings),), seen.append, refused
-        )
-    for wrong in (sized(1 << 32, 1, 1), sized(1, -1, 1), sized(1, 1, 1, shared=1 << 32)):
-        must_refuse(ValueError, launch.Kernels, address, place, (expected,) * 3, (wrong,), seen.append, refused)
+    memory = (constants.data_ptr(), 64), (0, 0)
+    run = steps_of(launch, driver, asked.functions(check=None), steps, constants=memory)
+    given = [Guarded(64).tensor.zero_() for _ in range(3)]
+    if not run(*given) or any(stream != STREAM for _, stream in driver.calls):
+        raise SystemExit("fills and copies do not run")
+    filled = (
+        torch.tensor(list(pattern.to_bytes(width, "little")), dtype=torch.uint8).repeat(256 // width).view(torch.int32)
+    )
+    ends = torch.equal(given[1][62:], filled[:2]) and torch.equal(given[2][52:], constants[4:])
+    if not torch.equal(given[0], filled) or not ends or given[1][:62].any() or given[2][:52].any():
+        raise SystemExit("fills and copies reach somewhere else")
+    driver.statuses[:] = [7] if width == 8 else [7, 0]
+    must_refuse(KeyError, run, *given)
+
+
+def check_other_devices(launch: Any) -> None:
+    """A thread on another device, or on none."""
+    driver, asked = Driver(), Asked()
+    run, given = steps_of(launch, driver, asked.functions()), [Guarded(64).tensor for _ in range(3)]
+    driver.device, driver.context = 1, 71
+    run(*given)
+    if [driver.calls[0], driver.calls[-1], len(driver.calls)] != [("enter", 70), ("enter", 71), 4]:
+        raise SystemExit("a thread is left on another device")
+    driver.calls.clear()
+    driver.statuses[:] = [7, 7]
+    must_refuse(KeyError, run, *given)
+    driver.statuses[:] = [7, 0, 0, 0]
+    must_refuse(KeyError, run, *given)
+    driver.calls.clear()
+    driver.context = 0
+    run(*given)
+    if driver.calls[0] != ("enter", 70) or len(driver.calls) != 3 or driver.context != 70:
+        raise SystemExit("a thread on no device gets none")
+
+
+def check_no_steps(launch: Any) -> None:
+    """What is no plan for a GPU."""
+    driver, asked = Driver(), Asked().functions()
+
+    def sized(*workgroups: int, shared: int = 0) -> tuple:
+        return DISPATCH, 7, workgroups, (64, 1, 1), shared, (), ((0, 0, 4),), 0
+
+    whole = (0, 0, 256)
+    for steps in (
+        *((kernel(7, each),) for each in [(4, 0, 0), (-1, 0, 0), (0, -4, 4), (0, 0, -1), (0, 0, 260), (3, 1020, 8)]),
+        *((kernel(7, *[whole] * 3, table=number),) for number in (2, -1, 513)),
+        (kernel(7, *[whole] * 600),),
+        *((each,) for each in (sized(1 << 32, 1, 1), sized(1, -1, 1), sized(1, 1, 1, shared=1 << 32))),
+        ((FILL, (whole,), 0, 3),),
+        ((FILL, ((0, 0, 2),), 0, 4),),
+        ((FILL, (whole, whole), 0, 4),),
+        ((COPY, (whole,)),),
+        ((COPY, (whole, (1, 0, 8))),),
+        ((3, (whole,)),),
+    ):
+        must_refuse(ValueError, steps_of, launch, driver, asked, steps)
+    for steps in ((7,), ((),), (("fill",),), ((FILL, 3, 0, 4),), ((COPY, (3, 4)),), ((COPY, (whole, (0, 0))),)):
+        must_refuse(TypeError, steps_of, launch, driver, asked, steps)
     for tensors in ((((-1,), 0, 32, False, False),) * 3, (((), 0, 0, True, False),) * 3):
-        must_refuse(ValueError, launch.Kernels, address, place, tensors, made, seen.append, refused)
-    must_refuse(ValueError, launch.Kernels, 0, place, (expected,) * 3, made, seen.append, refused)
-    must_refuse(TypeError, launch.Kernels, address, place, (expected,) * 3, (7,), seen.append, refused)
+        must_refuse(ValueError, functools.partial(steps_of, launch, driver, asked, tensors=tensors))
+    none = (0, *driver.addresses[1:]), (1, 0, 0), -1
+    for key, other in zip(("driver", "place", "transient_bytes"), none, strict=True):
+        must_refuse(ValueError, functools.partial(steps_of, launch, driver, asked, **{key: other}))
+    must_refuse(TypeError, functools.partial(steps_of, launch, driver, asked, constants=((3,),)))
 
 
 def check_team(launch: Any, library: Any) -> None:
@@ -545,7 +704,7 @@ def main() -> None:
             check_open_refusals(launch, launch.Library(code))
             check_places(launch, draw)
             check_sequences(launch, launch.Library(code), draw)
-            check_kernels(launch, draw)
+            check_steps(launch, draw)
             check_team(launch, launch.Library(code))
             in_threads(made[-20:], seed)
             in_a_team(made[-20:], draw)

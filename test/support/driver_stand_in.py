@@ -2,6 +2,7 @@
 
 import ctypes
 import enum
+import functools
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,7 +12,8 @@ from typing import Any
 import pytest
 import torch
 
-from dovetail.runtime.cuda import driver, library, torch_streams
+from dovetail.runtime.cuda import driver, library, steps, torch_streams
+from dovetail.runtime.extension import extension
 
 
 class Status(enum.IntEnum):
@@ -31,6 +33,9 @@ class OnDevice(torch.Tensor):
 
     def get_device(self) -> int:
         return self.number
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return steps._CUDA, self.number
 
 
 def on_device(tensor: torch.Tensor, number: int = 0) -> torch.Tensor:
@@ -52,9 +57,19 @@ class Kernel:
         return id(self)
 
 
-_LAUNCH = ctypes.CFUNCTYPE(
-    ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
-)
+_POINTER, _COUNT, _WORD = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint
+_FUNCTIONS = {
+    "cuLaunchKernel": (_POINTER, *[_WORD] * 7, _POINTER, _POINTER, _POINTER),
+    "cuMemsetD8Async": (_POINTER, ctypes.c_ubyte, _COUNT, _POINTER),
+    "cuMemsetD16Async": (_POINTER, ctypes.c_ushort, _COUNT, _POINTER),
+    "cuMemsetD32Async": (_POINTER, _WORD, _COUNT, _POINTER),
+    "cuMemsetD2D32Async": (_POINTER, _COUNT, _WORD, _COUNT, _COUNT, _POINTER),
+    "cuMemcpyDtoDAsync": (_POINTER, _POINTER, _COUNT, _POINTER),
+    "cuCtxGetDevice": (_POINTER,),
+    "cuCtxGetCurrent": (_POINTER,),
+    "cuCtxSetCurrent": (_POINTER,),
+}
+"""What C calls by its address, with the types of its parameters."""
 
 
 @dataclass
@@ -70,7 +85,6 @@ class StandIn:
     context: int = 0
     stream: int = 77
     device: int = 0
-    CUlaunchConfig = SimpleNamespace
     CUresult = Status
     CUfunction_attribute = SimpleNamespace(
         CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES="local", CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES="shared"
@@ -81,7 +95,10 @@ class StandIn:
 
     def __post_init__(self) -> None:
         self._addresses = itertools.count(1 << 20, 1 << 12)
-        self._launch = _LAUNCH(self._launched)
+        self._by_address = {
+            name: ctypes.CFUNCTYPE(ctypes.c_int, *types)(functools.partial(self._called, name))
+            for name, types in _FUNCTIONS.items()
+        }
 
     def names(self) -> list[str]:
         """What was called, without what only asks or changes the thread's state."""
@@ -90,34 +107,37 @@ class StandIn:
 
     def launches(self) -> list[tuple]:
         """Of each launch: the kernel, the workgroups, the threads, shared memory, the stream, the parameters."""
-        return [call[1:] for call in self.calls if call[0] == "cuLaunchKernelEx"]
-
-    def cuLaunchKernelEx(self, config: Any, kernel: Kernel, where: int, extra: int) -> tuple:
-        pointers = (ctypes.c_void_p * len(kernel.parameters)).from_address(where)
-        kinds = {8: ctypes.c_uint64, 4: ctypes.c_uint32}
-        given = [
-            kinds[min(size, 8)].from_address(at + start).value
-            for size, at in zip(kernel.parameters, pointers, strict=True)
-            for start in range(0, size, 8)
-        ]
-        grid = (config.gridDimX, config.gridDimY, config.gridDimZ)
-        block = (config.blockDimX, config.blockDimY, config.blockDimZ)
-        return self._noted("cuLaunchKernelEx", kernel.name, grid, block, config.sharedMemBytes, config.hStream, given)
+        return [call[1:] for call in self.calls if call[0] == "cuLaunchKernel"]
 
     def cuGetProcAddress(self, name: bytes, version: int, flags: int) -> tuple:
-        if name != b"cuLaunchKernel":
+        if name.decode() not in self._by_address:
             return Status.NOT_FOUND, 0, None
-        return Status.SUCCESS, ctypes.cast(self._launch, ctypes.c_void_p).value, None
+        return Status.SUCCESS, ctypes.cast(self._by_address[name.decode()], ctypes.c_void_p).value, None
 
-    def _launched(self, kernel: int, *given: int) -> int:
-        """`cuLaunchKernel`, as C calls it; noted as the other is."""
-        *sizes, shared_bytes, stream, where, extra = given
-        names = [f"{what}Dim{axis}" for what in ("grid", "block") for axis in "XYZ"]
-        config = self.CUlaunchConfig(
-            **dict(zip(names, sizes, strict=True)), sharedMemBytes=shared_bytes, hStream=stream
-        )
+    def _called(self, name: str, *given: int) -> int:
+        """A function, as C calls it."""
+        if name == "cuLaunchKernel":
+            return int(self.launch(*given)[0])
+        if name == "cuCtxGetDevice":
+            ctypes.c_int.from_address(given[0]).value = self.context - 1000
+            return Status.SUCCESS if self.context else Status.INVALID_CONTEXT
+        if name == "cuCtxGetCurrent":
+            ctypes.c_uint64.from_address(given[0]).value = self.context
+            return Status.SUCCESS
+        return int(self.cuCtxSetCurrent(*given)[0] if name == "cuCtxSetCurrent" else self._noted(name, *given)[0])
+
+    def launch(self, kernel: int, *given: int) -> tuple:
+        *sizes, shared_bytes, stream, where, _ = given
         [found] = [each for each in self.kernels if id(each) == kernel]
-        return int(self.cuLaunchKernelEx(config, found, where, extra or 0)[0])
+        pointers = (ctypes.c_void_p * len(found.parameters)).from_address(where)
+        kinds = {8: ctypes.c_uint64, 4: ctypes.c_uint32}
+        values = [
+            kinds[min(size, 8)].from_address(at + start).value
+            for size, at in zip(found.parameters, pointers, strict=True)
+            for start in range(0, size, 8)
+        ]
+        grid, block = tuple(sizes[:3]), tuple(sizes[3:])
+        return self._noted("cuLaunchKernel", found.name, grid, block, shared_bytes, stream, values)
 
     def cuModuleGetFunction(self, module: int, name: bytes) -> tuple:
         found = [kernel for kernel in self.kernels if kernel.name == name.decode()]
@@ -174,13 +194,25 @@ class StandIn:
         return (waiting.pop(0) if waiting else Status.SUCCESS,)
 
 
-def stand_in(monkeypatch: pytest.MonkeyPatch, *kernels: Kernel) -> StandIn:
-    """Puts a stand-in with `kernels` in the driver's place for a test."""
+EXTENSION, PYTHON = "extension", "python"
+
+
+def stand_in(monkeypatch: pytest.MonkeyPatch, *kernels: Kernel, launched_by: str = PYTHON) -> StandIn:
+    """Puts a stand-in with `kernels` in the driver's place for a test.
+
+    The extension reads memory, so a GPU's tensors are then the CPU's, and there is one device.
+    """
     made = StandIn(kernels)
-    driver._context.cache_clear()
+    if launched_by == EXTENSION:
+        assert extension()
+        monkeypatch.setattr(steps, "_CUDA", 1)
+    else:
+        monkeypatch.setattr(steps, "extension", lambda: None)
+    monkeypatch.setattr(driver, "_context", functools.cache(driver._context.__wrapped__))
     monkeypatch.setattr(driver, "functions", lambda: made)
     monkeypatch.setattr(driver, "_forked_from", None)
     monkeypatch.setattr(library, "_libraries", {})
+    monkeypatch.setattr(torch_streams, "allocate_bytes", lambda count, device: torch.empty(count, dtype=torch.uint8))
     monkeypatch.setattr(torch_streams, "raw_stream", lambda device: made.stream + device)
     monkeypatch.setattr(torch_streams, "current_device", lambda: made.device)
     return made

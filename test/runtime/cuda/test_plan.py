@@ -4,7 +4,7 @@ import threading
 
 import pytest
 import torch
-from driver_stand_in import Kernel, StandIn, Status, on_device, stand_in
+from driver_stand_in import EXTENSION, PYTHON, Kernel, StandIn, Status, on_device, stand_in
 
 from dovetail.errors import LaunchError
 from dovetail.runtime.cuda import driver
@@ -27,8 +27,14 @@ def arguments() -> tuple[torch.Tensor, torch.Tensor]:
     return on_device(torch.zeros(16)), on_device(torch.zeros(4, 4))
 
 
+@pytest.fixture(params=[EXTENSION, PYTHON])
+def gpu(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> StandIn:
+    return stand_in(monkeypatch, ADD, launched_by=request.param)
+
+
 @pytest.fixture
-def gpu(monkeypatch: pytest.MonkeyPatch) -> StandIn:
+def gpus(monkeypatch: pytest.MonkeyPatch) -> StandIn:
+    """Several GPUs, whose tensors only Python sees."""
     return stand_in(monkeypatch, ADD)
 
 
@@ -59,7 +65,7 @@ def test_everything_but_the_launch_is_prepared_once(gpu: StandIn) -> None:
     plan(*arguments())
     before = len(gpu.calls)
     plan(*arguments())
-    assert [call[0] for call in gpu.calls[before:]] == ["cuLaunchKernelEx"]
+    assert [call[0] for call in gpu.calls[before:]] == ["cuLaunchKernel"]
     assert ("cuFuncSetAttribute", ADD, "shared", 2048) in gpu.calls
 
 
@@ -126,7 +132,7 @@ def test_misfit_is_refused_before_anything_is_written(
     assert len(gpu.launches()) == 1
 
 
-def test_other_devices_are_named(gpu: StandIn) -> None:
+def test_other_devices_are_named(gpus: StandIn) -> None:
     """Catches a tensor of the CPU, or of another GPU, whose address a kernel would read."""
     x, out = arguments()
     with pytest.raises(ValueError, match=r"argument 1: got .* on cpu; expected .* on one GPU"):
@@ -135,8 +141,16 @@ def test_other_devices_are_named(gpu: StandIn) -> None:
         plan_of(ADDITION)(torch.zeros(16), out)
     with pytest.raises(ValueError, match=r"argument 0: got .* expected .* on cuda:0"):
         plan_of(ADDITION)(on_device(torch.zeros(16), 1), out)
-    with pytest.raises(TypeError, match="got 1 arguments, expected 2"):
+    assert not gpus.launches()
+
+
+def test_too_few_arguments(gpu: StandIn) -> None:
+    """Catches an argument behind the last one that is read, and memory of the host's that a kernel would read."""
+    _, out = arguments()
+    with pytest.raises(TypeError, match="region 'region_0': got 1 arguments, expected 2"):
         plan_of(ADDITION)(out)
+    with pytest.raises(ValueError, match=r"argument 0: got .* on meta; expected .* on cuda:0"):
+        plan_of(ADDITION)(torch.zeros(16, device="meta"), out)
     assert not gpu.launches()
 
 
@@ -155,17 +169,30 @@ def test_input_that_lies_otherwise_is_copied(gpu: StandIn, monkeypatch: pytest.M
     assert stats().copies == {"region input neither contiguous nor aligned": 1}
 
 
-def test_each_device_gets_its_own_code_and_stream(gpu: StandIn) -> None:
+def test_each_device_gets_its_own_code_and_stream(gpus: StandIn) -> None:
     """Catches kernels of one GPU that are launched on another, and a thread that is left on another GPU."""
     plan = plan_of(ADDITION)
     plan(*arguments())
     plan(on_device(torch.zeros(16), 1), on_device(torch.zeros(4, 4), 1))
-    assert [launch[4] for launch in gpu.launches()] == [77, 78]
-    assert [each[0] for each in gpu.calls].count("cuModuleLoadDataEx") == 2
-    at = [number for number, each in enumerate(gpu.calls) if each[0] == "cuLaunchKernelEx"][1]
-    contexts = [call for call in gpu.calls if call[0] == "cuCtxSetCurrent"]
-    assert gpu.calls[at - 1] == ("cuCtxSetCurrent", 1001)
+    assert [launch[4] for launch in gpus.launches()] == [77, 78]
+    assert [each[0] for each in gpus.calls].count("cuModuleLoadDataEx") == 2
+    at = [number for number, each in enumerate(gpus.calls) if each[0] == "cuLaunchKernel"][1]
+    contexts = [call for call in gpus.calls if call[0] == "cuCtxSetCurrent"]
+    assert gpus.calls[at - 1] == ("cuCtxSetCurrent", 1001)
     assert contexts[-1] == ("cuCtxSetCurrent", 1000)
+
+
+def test_current_device_is_left_as_it_was(gpu: StandIn) -> None:
+    """Catches launches in the context of another GPU than the tensors', and a thread that is left on another one."""
+    plan = plan_of(ADDITION)
+    plan(*arguments())
+    gpu.context = 1001
+    plan(*arguments())
+    contexts = [call[1] for call in gpu.calls if call[0] == "cuCtxSetCurrent"]
+    assert contexts[-2:] == [1000, 1001]
+    gpu.refusals["cuCtxSetCurrent"] = [Status.ILLEGAL_ADDRESS]
+    with pytest.raises(LaunchError, match=r"region 'region_0', making the thread's device cuda:0: .*ILLEGAL_ADDRESS"):
+        plan(*arguments())
 
 
 def test_plans_of_one_code_share_it(gpu: StandIn) -> None:
@@ -180,15 +207,14 @@ def test_thread_without_a_context_gets_one(gpu: StandIn) -> None:
     plan = plan_of(ADDITION)
     plan(*arguments())
     gpu.context = 0
-    gpu.refusals["cuLaunchKernelEx"] = [Status.INVALID_CONTEXT]
     plan(*arguments())
-    assert len(gpu.launches()) == 3
+    assert len(gpu.launches()) == 2
     assert gpu.context == 1000
 
 
 def test_refused_launch_is_named(gpu: StandIn) -> None:
     """Catches a launch that fails and is passed over, and a message that does not say which one it is."""
-    gpu.refusals["cuLaunchKernelEx"] = [Status.OUT_OF_MEMORY]
+    gpu.refusals["cuLaunchKernel"] = [Status.OUT_OF_MEMORY]
     plan = plan_of(Fill(Range(1, 0, 64), 0, 4), ADDITION)
     position = r"region 'region_0', step 1, kernel 'add' on cuda:0: CUDA_ERROR_OUT_OF_MEMORY, out of memory$"
     with pytest.raises(LaunchError, match=position):
@@ -199,7 +225,7 @@ def test_refused_launch_is_named(gpu: StandIn) -> None:
 
 def test_sticky_error_says_that_the_process_is_lost(gpu: StandIn) -> None:
     """Catches an earlier kernel's failure that is blamed on this launch."""
-    gpu.refusals["cuLaunchKernelEx"] = [Status.ILLEGAL_ADDRESS]
+    gpu.refusals["cuLaunchKernel"] = [Status.ILLEGAL_ADDRESS]
     with pytest.raises(LaunchError, match=r"ILLEGAL_ADDRESS.* launched before failed.*CUDA_LAUNCH_BLOCKING=1"):
         plan_of(ADDITION)(*arguments())
 
@@ -245,16 +271,16 @@ def test_calls_at_the_same_time_share_no_parameters(gpu: StandIn) -> None:
     """Catches a second thread, or a finalizer in the midst of a call, that overwrites what a launch will read."""
     plan = plan_of(ADDITION)
     inner = arguments()
-    launch, depth = gpu.cuLaunchKernelEx, []
+    launch, depth = gpu.launch, []
 
-    def nested(config, kernel, where, extra):
+    def nested(*given):
         if not depth:
             depth.append(1)
             plan(*inner)
-        return launch(config, kernel, where, extra)
+        return launch(*given)
 
     outer = arguments()
-    gpu.cuLaunchKernelEx = nested  # type: ignore[method-assign]
+    gpu.launch = nested  # type: ignore[method-assign]
     plan(*outer)
     assert [each[-1][0] for each in gpu.launches()] == [inner[0].data_ptr(), outer[0].data_ptr()]
 

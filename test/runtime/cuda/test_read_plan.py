@@ -127,6 +127,13 @@ def test_the_cpus_extension_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> No
     assert isinstance(runtime_plans.load_plan(plan, CODE), Plan)
 
 
+def test_launches_from_python_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches launches that are slow for want of a C compiler, and nobody is told."""
+    assert runtime_plans.planned("cpu") == "plan"
+    monkeypatch.setattr(runtime_plans, "unusable", lambda: "no compiler")
+    assert runtime_plans.planned("cuda") == "plan, step by step from Python: no compiler"
+
+
 def test_code_that_cannot_be_loaded_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a kernel that spills and is launched all the same, and code for a GPU that isn't here taken for bad."""
     launched = LaunchPlan({"steps": [{"op": "barrier"}, {"op": "dispatch", "entry": "slow"}]}, CODE)
