@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from dovetail.dialects.statements.subclasses import Wrapped
+from dovetail.dialects.statements.wrapped import Wrapped
 from dovetail.errors import ModuleError
 
 

@@ -11,7 +11,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from dovetail.dialects.reachable import connected, reachable
-from dovetail.dialects.statements.subclasses import Convention
+from dovetail.dialects.statements.wrapped import Convention
 from dovetail.frontend.dynamo.graph import static_inputs, with_graph
 from dovetail.frontend.observe.alias_groups import alias_groups, neighbours
 from dovetail.frontend.program_key.arguments import arguments_text

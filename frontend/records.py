@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 
 from dovetail.dialects.statements.operand_strides import Stated
-from dovetail.dialects.statements.subclasses import Convention
+from dovetail.dialects.statements.wrapped import Convention
 from dovetail.frontend.observe.alias_groups import AliasGroup
 
 

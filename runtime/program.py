@@ -27,6 +27,7 @@ from dovetail.runtime.cuda.read_recordable import recorded_halves
 from dovetail.runtime.host import HELPERS, HOST_HELPERS, below_autograd, taking_any, unboxed
 from dovetail.runtime.read_updates import with_updates
 from dovetail.runtime.subclasses.boundary import with_subclasses
+from dovetail.runtime.subclasses.read_boundary import read_boundary
 
 
 def load_program(
@@ -34,7 +35,8 @@ def load_program(
 ) -> tuple[Callable, list[Source]]:
     """Like `load_plain_program`, but with the wrapper subclasses that the caller passes and gets."""
     program, sources = load_plain_program(module, executables, recorded)
-    return with_subclasses(Module(module), program), sources
+    boundary = read_boundary(Module(module))
+    return program if boundary is None else with_subclasses(boundary, program), sources
 
 
 def load_plain_program(

@@ -12,7 +12,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils._pytree import tree_leaves
 
-from dovetail.dialects.statements.subclasses import Convention
+from dovetail.dialects.statements.wrapped import Convention
 from dovetail.frontend.observe.alias_groups import storage
 from dovetail.frontend.observe.autograd_graph import edges, reachable, version
 from dovetail.frontend.observe.dispatch_log import DispatchLog

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from dovetail.dialects.statements.subclasses import Convention
+from dovetail.dialects.statements.wrapped import Convention
 from dovetail.frontend.observe.alias_groups import storage
 from dovetail.frontend.observe.autograd_graph import Edge
 from dovetail.frontend.observe.operand_layouts import OperandLayouts

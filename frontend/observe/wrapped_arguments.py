@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
-from dovetail.dialects.statements.subclasses import Wrapped
+from dovetail.dialects.statements.wrapped import Wrapped
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.open_sizes import as_open, known
 from dovetail.wrapping import class_name, parts, unwrap, wrap

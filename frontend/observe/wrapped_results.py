@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from dovetail.dialects.statements.subclasses import Same, Wrapped
+from dovetail.dialects.statements.wrapped import Same, Wrapped
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.observe.alias_groups import storage
 from dovetail.frontend.observe.wrapped_arguments import PlainArguments, differentiable_parts, is_wrapper, plain_tensors

@@ -7,12 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
-from torch_mlir import ir
 
-from dovetail.dialects.attributes import BACKWARD, FORWARD, IN_RESULT
-from dovetail.dialects.reading import Module, referred, result_facts
-from dovetail.dialects.statements.saved import checked_results, saved_values
-from dovetail.dialects.statements.subclasses import Convention, Wrapped
+from dovetail.dialects.statements.wrapped import Convention, Wrapped
 from dovetail.runtime.autograd.node import is_compiled_call
 
 
@@ -71,22 +67,3 @@ def _node(tensor: torch.Tensor):
             return node
         nodes += [parent for parent, _ in node.next_functions if parent is not None]
     raise AssertionError("a result of a compiled call has no history that leads to it")
-
-
-def read_saved(module: Module) -> BackwardReads:
-    """Reads from the border which memory the backward checks, and from `@call` which results lie in it."""
-    facts = enumerate(result_facts(module.call))
-    made = {position: ir.IntegerAttr(each[IN_RESULT]).value for position, each in facts if IN_RESULT in each}
-    arguments: set[int] = set()
-    handed_out: set[int] = set()
-    for border in module.borders.values():
-        forward, backward = (module.functions[referred(border, half)] for half in (FORWARD, BACKWARD))
-        values = saved_values(forward, backward)
-        if any(value.is_checked and value.checked_for is None for value in values):  # nothing is said yet
-            given, got = (frozenset(range(len(types))) for types in (border.type.inputs, module.call.type.results))
-            return BackwardReads(given, got, got)
-        arguments |= {value.in_argument for value in values if value.in_argument is not None}
-        handed_out |= {each for one in values for each in (one.result, one.in_result) if each is not None}
-        handed_out |= checked_results(forward).keys()
-    results = frozenset(position for position, number in made.items() if number in handed_out)
-    return BackwardReads(frozenset(arguments), results, frozenset(made))

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.testing._internal.two_tensor import TwoTensor
 
-from dovetail.dialects.statements.subclasses import Wrapped
+from dovetail.dialects.statements.wrapped import Wrapped
 from dovetail.errors import ModuleError
 from dovetail.wrapping import class_name, wrap
 

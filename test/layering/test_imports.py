@@ -41,8 +41,7 @@ LOADING = {
     "replaying/absent_tangents",
     "replaying/inlining",
     "replaying/joined",
-    "subclasses/boundary",
-    "subclasses/versions",
+    "subclasses/read_boundary",
 }
 
 
