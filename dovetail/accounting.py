@@ -1,7 +1,5 @@
 """Counts for `dovetail.stats()`, read from the final IR of a program."""
 
-from collections.abc import Iterator
-
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import TILING
@@ -19,12 +17,13 @@ def account(module: ir.Module, stats: Stats) -> None:
     """Adds what the program in `module` (level `regions`) consists of to `stats`."""
     stats.graphs += 1
     stats.devices[described(module)] += 1
-    stats.regions += len(Module(module).regions)
-    for function_op in module.body.operations:
+    found = Module(module)
+    stats.regions += len(found.regions)
+    for name, function_op in found.functions.items():
         if role(function_op) is Role.PLAN:
-            tilings = (op.attributes[TILING] for op in _operations(function_op) if TILING in op.attributes)
+            tilings = (op.attributes[TILING] for op in found.bodies[name] if TILING in op.attributes)
             stats.kernels.update(ir.StringAttr(tiling).value for tiling in tilings)
-        for op in _operations(function_op) if role(function_op) is not Role.LAYOUTS else ():
+        for op in found.bodies[name] if role(function_op) is not Role.LAYOUTS else ():
             placement = _placement(op, role(function_op) is Role.REGION)
             if placement is None:
                 continue
@@ -32,13 +31,7 @@ def account(module: ir.Module, stats: Stats) -> None:
             stats.flops[placement] += 0 if aten_name(op) is None else row(op).flops(op, expected_infos)
             if is_extern(op):
                 stats.library_calls[(control_flow_name(op) or aten_name(op), _reason(op))] += 1
-    stats.saved_bytes += sum(map(saved_bytes, Module(module).of(Role.FORWARD).values()))
-
-
-def _operations(function_op: ir.OpView) -> Iterator[ir.Operation]:
-    for block in function_op.operation.regions[0].blocks:
-        for op in block.operations:
-            yield op.operation
+    stats.saved_bytes += sum(map(saved_bytes, found.of(Role.FORWARD).values()))
 
 
 def _placement(op: ir.Operation, in_region: bool) -> str | None:

@@ -56,7 +56,7 @@ def strands(text: str) -> list[Strand]:
         except ir.MLIRError:  # IREE's compiler says why
             return []
         [region] = module.body.operations
-        if not all(is_tensor(argument.type) for argument in region.arguments):
+        if not all(is_tensor(argument.type) for argument in arguments(region)):
             return []
         groups = _groups(region)
         computing = [ops for ops in groups if any(aten_name(op) is not None and not is_copy(op) for op in ops)]
@@ -70,7 +70,7 @@ def strands(text: str) -> list[Strand]:
 
 def _groups(region: func.FuncOp) -> list[list[ir.Operation]]:
     """The ops of each strand, in their order; what is made of constants alone belongs to none."""
-    touching: dict[ir.Value, list[ir.Operation]] = {argument: [] for argument in region.arguments}
+    touching: dict[ir.Value, list[ir.Operation]] = {argument: [] for argument in arguments(region)}
     for op in body(region)[:-1]:
         given = [touching[value] for value in op.operands if value in touching]
         for strand in given:
@@ -90,7 +90,7 @@ def _strand(region: func.FuncOp, ops: Sequence[ir.Operation], position: Mapping[
     made.compute(sorted(ancestors(ops), key=position.__getitem__))
     made.finish()
     make_main(made.function)
-    return Strand(str(module), tuple(taken), len(region.arguments))
+    return Strand(str(module), tuple(taken), len(arguments(region)))
 
 
 def joined(made: Sequence[tuple[Strand, LaunchPlan]]) -> LaunchPlan | None:

@@ -44,6 +44,15 @@ def memory_root(value: ir.Value) -> ir.Value:
     return value
 
 
+def memory_roots(ops: Iterable[ir.Operation]) -> dict[ir.Value, ir.Value]:
+    """The `memory_root` of each value that `ops`, all of a function in order, make in memory that is not fresh."""
+    found: dict[ir.Value, ir.Value] = {}
+    for op in ops:
+        if shows_operand(op):
+            found |= dict.fromkeys(op.results, found.get(op.operands[0], op.operands[0]))
+    return found
+
+
 def behind_views(value: ir.Value) -> ir.Operation | None:
     """The op that computes what `value` is, or is a view of by Torch's ops; None for an argument."""
     made = producer(value)

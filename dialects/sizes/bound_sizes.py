@@ -8,7 +8,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import RANGE, SYMBOL
 from dovetail.dialects.dovetail.build import i64
-from dovetail.dialects.reading import Module, argument_facts, numbers
+from dovetail.dialects.reading import Module, argument_facts, arguments, numbers
 from dovetail.dialects.sizes.size_expressions import (
     bounds,
     divides_below_zero,
@@ -45,7 +45,7 @@ def bind_sizes(region: func.FuncOp, main: func.FuncOp, ranges: Mapping[int, Rang
     Symbols are numbered by their first appearance, so that equal regions have equal texts.
     """
     stated: Stated = {
-        index: sizes for index, each in enumerate(region.arguments) if (sizes := sizes_of(each)) is not None
+        index: sizes for index, each in enumerate(arguments(region)) if (sizes := sizes_of(each)) is not None
     }
     stated, ranges = _as_iree_bounds(stated, ranges)
     plain = {each.position for sizes in stated.values() for each in sizes if isinstance(each, ir.AffineSymbolExpr)}
@@ -55,7 +55,7 @@ def bind_sizes(region: func.FuncOp, main: func.FuncOp, ranges: Mapping[int, Rang
         made: list[ir.Value] = []
         for index, sizes in stated.items():
             used = sorted({symbol for size in sizes for symbol in used_symbols_of(size)})
-            if not used or not sound.issuperset(used) or not is_value_type(region.arguments[index].type):
+            if not used or not sound.issuperset(used) or not is_value_type(region.type.inputs[index]):
                 continue
             if any(divides_below_zero(size, ranges) for size in sizes):
                 continue
@@ -68,7 +68,7 @@ def bind_sizes(region: func.FuncOp, main: func.FuncOp, ranges: Mapping[int, Rang
                     made.append(number.result)
             own = {symbol: number for number, symbol in enumerate(used)}
             shapes = ir.AffineMap.get(0, len(used), [renumbered(size, own) for size in sizes])
-            operands = [main.arguments[index], *(made[indices[symbol]] for symbol in used)]
+            operands = [arguments(main)[index], *(made[indices[symbol]] for symbol in used)]
             attributes = {"shape_expressions": ir.AffineMapAttr.get(shapes)}
             ir.Operation.create("torch.bind_symbolic_shape", operands=operands, attributes=attributes)
 

@@ -7,9 +7,9 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import DRIVER, MEASURED, VARIANT
 from dovetail.dialects.dovetail import CopyOp
-from dovetail.dialects.reading import Module, attribute
+from dovetail.dialects.reading import Module, arguments, attribute
 from dovetail.dialects.sizes.expected import expected_bytes
-from dovetail.dialects.torch_facts.types import is_memory
+from dovetail.dialects.torch_facts.types import is_memory_type
 from dovetail.errors import ModuleError
 
 CHOICE = (VARIANT, DRIVER, MEASURED)
@@ -48,9 +48,9 @@ def is_copy(op: ir.Operation) -> bool:
 
 def region_bytes(module: ir.Module) -> dict[str, int]:
     """Bytes that one call of each region reads and writes, each argument once; where sizes are open, as expected."""
-    return {name: expected_bytes(region.arguments) for name, region in Module(module).regions.items()}
+    return {name: expected_bytes(arguments(region)) for name, region in Module(module).regions.items()}
 
 
 def destinations(region: func.FuncOp) -> tuple[bool, ...]:
     """Whether each argument of a lowered region is memory that it writes."""
-    return tuple(map(is_memory, region.arguments))
+    return tuple(map(is_memory_type, region.type.inputs))

@@ -8,7 +8,7 @@ import torch
 from torch_mlir import ir
 
 from dovetail.dialects.control_flow import COND, WHILE_LOOP, control_flow
-from dovetail.dialects.reading import Role
+from dovetail.dialects.reading import Role, arguments
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.open_sizes import is_open, sizes_in
 from dovetail.frontend.dynamo.source_lines import source_line
@@ -98,7 +98,7 @@ def _subgraph(importer, node: torch.fx.Node, graph: torch.fx.Node, role: str, nu
         with ir.InsertionPoint(importer.fx_importer.module.body):
             function_op = new_function(name, Role.SUBGRAPH, types)
         inner = importer.nested(function_op)
-        inner.open = importer.open.inside(zip(taken, function_op.arguments, strict=True))
+        inner.open = importer.open.inside(zip(taken, arguments(function_op), strict=True))
         facts = [inner.open.taken(value) for value in taken]
         if any(facts):
             state_arguments(function_op, facts)

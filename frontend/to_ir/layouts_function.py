@@ -12,7 +12,7 @@ from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.ops.read import read
 from dovetail.dialects.reachable import reachable
-from dovetail.dialects.reading import Role
+from dovetail.dialects.reading import Role, arguments
 from dovetail.dialects.torch_facts.ops import op_name
 from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.frontend.dynamo.open_sizes import is_open
@@ -47,7 +47,7 @@ def layouts_function(
     facts += [importer.open.lying(node.meta["val"]) for node in given]
     state_arguments(function_op, facts)
     inner = importer.nested(function_op)
-    values = list(function_op.arguments)
+    values = arguments(function_op)
     first = len(tangents) + len(symbols)
     inner.open = importer.open.at(dict(zip(symbols, values[len(tangents) : first], strict=True)))
     with ir.InsertionPoint(function_op.entry_block):

@@ -7,7 +7,7 @@ from dovetail.dialects.attributes import BACKWARD, FORWARD, STATIC
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import DestinationOp
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import Module, Role, argument_fact, of_class, producer, referred, symbol
+from dovetail.dialects.reading import Module, Role, argument_fact, arguments, of_class, producer, referred, symbol
 from dovetail.dialects.statements.devices import CPU, named_device
 from dovetail.dialects.statements.saved import saved_values
 from dovetail.dialects.torch_facts.arithmetic import CONVERSIONS
@@ -34,7 +34,7 @@ def _of_forward(forward: func.FuncOp, calls: list[func.CallOp], module: Module) 
     updated = {op.operands[0] for op in of_class(module.ops(forward), DestinationOp)}
     return {
         number
-        for number, argument in enumerate(forward.arguments)
+        for number, argument in enumerate(arguments(forward))
         if argument in updated or (calls and all(_is_static(call, number) for call in calls))
     }
 

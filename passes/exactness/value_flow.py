@@ -78,11 +78,11 @@ class ValueFlow:
 
         `passed` has the steps that are its arguments, by the argument's number; others become steps of their own.
         """
-        function_op, given = self._module.functions[name], dict(passed or {})
-        for number, argument in enumerate(arguments(function_op)):
-            if number not in given:
-                given[number] = self.given(argument, name)
-        taken = [given[number] for number in range(len(function_op.arguments))]
+        function_op, passed = self._module.functions[name], passed or {}
+        taken = [
+            passed[number] if number in passed else self.given(argument, name)
+            for number, argument in enumerate(arguments(function_op))
+        ]
         return follow(function_op, taken, self._module, partial(self._compute, name))
 
     def given(self, value: ir.Value, host: str) -> int:

@@ -8,6 +8,7 @@ from torch_mlir.dialects import arith, func
 from dovetail.dialects.dovetail import CheckEqualOp
 from dovetail.dialects.dovetail.numbers import value
 from dovetail.dialects.dovetail.ops.size import size
+from dovetail.dialects.reading import arguments
 from dovetail.dialects.sizes.size_expressions import folded, used_symbols_of
 from dovetail.dialects.sizes.symbols import sizes_of
 from dovetail.dialects.torch_facts.types import shaped_info
@@ -31,13 +32,13 @@ _COMPUTED: Mapping[type, Callable[[ir.Value, ir.Value], ir.Value]] = {
 }
 
 
-def import_checks(region: func.FuncOp, arguments: ir.BlockArgumentList) -> None:
+def import_checks(region: func.FuncOp, given: ir.BlockArgumentList) -> None:
     """Builds the checks for what `region` says of the open sizes of its arguments.
 
     The first size that is a symbol by itself is the symbol; a size of symbols that are none so far is not checked.
     """
     stated = []
-    for index, argument in enumerate(region.arguments):
+    for index, argument in enumerate(arguments(region)):
         info, sizes = shaped_info(argument.type), sizes_of(argument)
         if info is not None and sizes is not None:
             stated += [(index, dim, each) for dim, each in enumerate(sizes) if info.shape[dim] is None]
@@ -45,9 +46,9 @@ def import_checks(region: func.FuncOp, arguments: ir.BlockArgumentList) -> None:
     first: set[tuple[int, int]] = set()
     for index, dim, each in stated:
         if isinstance(each, ir.AffineSymbolExpr) and each.position not in known:
-            known[each.position] = size(arguments[index], dim).number
+            known[each.position] = size(given[index], dim).number
             first.add((index, dim))
     for index, dim, each in stated:
         if (index, dim) not in first and known.keys() >= used_symbols_of(each):
             computed = folded(each, value, known.__getitem__, lambda kind, left, right: _COMPUTED[kind](left, right))
-            CheckEqualOp.build([size(arguments[index], dim).number, computed])
+            CheckEqualOp.build([size(given[index], dim).number, computed])

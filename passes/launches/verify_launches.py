@@ -8,7 +8,7 @@ from dovetail.dialects.attributes import CODE, PLAN
 from dovetail.dialects.dovetail import ConstantOp, CopyBufferOp, DispatchOp, FillBufferOp, SubspanOp, TransientOp
 from dovetail.dialects.dovetail.ops.subspan import bytes_of
 from dovetail.dialects.memory.handed_on import handed_on
-from dovetail.dialects.reading import Module, Role, body, made_by, referred, symbol, users
+from dovetail.dialects.reading import Module, Role, arguments, body, made_by, referred, symbol, users
 from dovetail.dialects.statements.target import device_of
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.types import is_memory
@@ -85,8 +85,8 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches"):
                     if isinstance(size, int) and size % fill.width:
                         raise fail(op, f"fills {size} bytes by {fill.width}")
                     touched.add(_memory_of(fill.target))
-        held = [any(user.name == LOAD for user in users(argument)) for argument in region.arguments]
-        for index, argument in enumerate(plan.arguments):
+        held = [any(user.name == LOAD for user in users(argument)) for argument in arguments(region)]
+        for index, argument in enumerate(arguments(plan)):
             if is_memory(argument) and argument not in touched and not held[index] and bytes_of(argument) != 0:
                 raise fail(plan, f"'@{symbol(plan)}' never touches argument {index}, a result")
 
@@ -105,7 +105,7 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches"):
         launches = [op.opview for op in body(plan) if isinstance(op.opview, DispatchOp)]
         moves = [op.opview for op in body(plan) if isinstance(op.opview, CopyBufferOp | FillBufferOp)]
         for index in indices:
-            memory = plan.arguments[index]
+            memory = arguments(plan)[index]
             touching = [launch for launch in launches if memory in map(_memory_of, launch.bindings)]
             moved = any(memory in map(_memory_of, move.operation.operands) for move in moves)
             if len(touching) != 1 or moved:

@@ -9,7 +9,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import RECOMPUTE
 from dovetail.dialects.building.cloning import clone
-from dovetail.dialects.memory.roots import is_view, shows_operand
+from dovetail.dialects.memory.roots import is_view, memory_roots
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import arguments, body, drop_attributes
 from dovetail.dialects.statements.calls import is_extern
@@ -57,11 +57,9 @@ class JointGraph(Graph[JointNode]):
         self._by_class: defaultdict[type, list[int]] = defaultdict(list)
         for index, node in enumerate(self.nodes):
             self._by_class[type(node.view)].append(index)
-        # By value: whose memory it lies in. Views share their operand's, reads the argument's.
-        self.roots = list(range(len(self.values)))
-        for node in self.nodes:
-            for result in node.results if shows_operand(node.op) else ():
-                self.roots[result] = self.roots[node.operands[0]]
+        # By value: whose memory it lies in.
+        roots = memory_roots(node.op for node in self.nodes)
+        self.roots = [self.numbers[roots.get(value, value)] for value in self.values]
 
     def _node(self, index: int, op: ir.Operation) -> JointNode:
         operands = tuple(self.numbers[value] for value in op.operands)

@@ -38,7 +38,7 @@ def read_record(plan: func.FuncOp) -> PlanRecord | OpenRecord:
     for step in steps:
         if isinstance(step, Dispatch) and not step.threads:
             raise ValueError(f"the launch of '{step.entry}' does not say how many threads a workgroup has")
-    infos = [shaped_info(argument.type) for argument in plan.arguments]
+    infos = list(map(shaped_info, plan.type.inputs))
     arguments = tuple(
         None if info is None else (getattr(torch, info.dtype), info.shape, is_written)
         for info, is_written in zip(infos, destinations(plan), strict=True)

@@ -5,7 +5,7 @@ from torch_mlir.dialects import arith, func
 
 from dovetail.dialects import dovetail as ours
 from dovetail.dialects.dovetail.numbers import PREDICATES, Number
-from dovetail.dialects.reading import body, made_by
+from dovetail.dialects.reading import arguments, body, made_by
 from dovetail.runtime.launches.plan_records import Copy, Dispatch, Fill, MaybeOpen, Range, Register, Step
 
 # In the order of `native/plan.h`.
@@ -36,7 +36,7 @@ class PlanReader:
         self.constants = bytearray()
         self.steps: list[tuple[bool, Step[MaybeOpen]]] = []
         self._alignment = alignment
-        self._arguments = list(plan.arguments)
+        self._arguments = arguments(plan)
         self._numbers: dict[ir.Value, int] = {}
         self._known: dict[int, int] = {}
         self._memory = {argument: (index, 0) for index, argument in enumerate(self._arguments)}

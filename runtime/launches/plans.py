@@ -54,7 +54,7 @@ def load_cpu_plan(plan: func.FuncOp, code: bytes) -> "_launch.Plan":
 
     check_code(plan, code)
     name = referred(plan, PLAN)
-    infos = tuple(shaped_info(argument.type) for argument in plan.arguments)
+    infos = tuple(map(shaped_info, plan.type.inputs))
     misfit = functools.partial(_replaced, name, infos, destinations(plan))
     try:
         reader = PlanReader(plan, ALIGNMENT)

@@ -1,6 +1,7 @@
 """Inputs for one run of a module, drawn at random: of the types that it declares, lying in memory as it expects."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 import torch
 from torch_mlir import ir
@@ -9,7 +10,7 @@ from torch_mlir.dialects import func
 from dovetail.backends.python.emitter import check_body
 from dovetail.dialects.attributes import ROLE, SYMBOL
 from dovetail.dialects.dovetail import RefType
-from dovetail.dialects.reading import Module, Role, argument_fact, body, made_by, referred, symbol
+from dovetail.dialects.reading import Module, Role, argument_fact, arguments, body, made_by, referred, symbol
 from dovetail.dialects.statements.devices import CPU, home
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, row
@@ -32,11 +33,11 @@ def random_inputs(module: ir.Module, seed: int = 0, *, is_wide: bool = False) ->
     the others from the whole range of their type, so that they overflow, unless the module may index by one.
     """
     generator, module = torch.Generator("cpu").manual_seed(seed), runnable(module)
-    ops = (op.operation for function in module.body.operations for block in function.regions[0] for op in block)
+    ops = chain.from_iterable(Module(module).bodies.values())
     is_wide, entry = is_wide and not any(map(_may_index, ops)), entry_of(module)
     inputs = []
     symbols = drawn_symbols(entry, generator)
-    for index, value in enumerate(entry.arguments):
+    for index, value in enumerate(arguments(entry)):
         type_, stated = value.type, argument_fact(entry, index, SYMBOL)
         try:
             number = None if stated is None else symbols[stated.value]
@@ -54,7 +55,7 @@ def arranged(module: ir.Module, inputs: Sequence) -> list:
     for op in body(entry):
         if isinstance(op.opview, func.CallOp) and referred(op.opview, "callee") in guards:
             guard = read_guard(guards[referred(op.opview, "callee")])
-            positions = [list(entry.arguments).index(value) for value in op.operands]
+            positions = [arguments(entry).index(value) for value in op.operands]
             for position, tensor in zip(
                 positions, _lying(guard, [inputs[position] for position in positions]), strict=True
             ):

@@ -17,7 +17,7 @@ from dovetail.backends.python.emitter import Emitter
 from dovetail.backends.python.names import made_name
 from dovetail.dialects.control_flow import subgraphs
 from dovetail.dialects.dovetail import OwnOp, RefType, TangentOp
-from dovetail.dialects.reading import Module, Role, body, of_class, role
+from dovetail.dialects.reading import Module, Role, arguments, body, of_class, role
 from dovetail.dialects.statements.devices import home
 from dovetail.dialects.statements.saved import tangent_results
 from dovetail.errors import ModuleError
@@ -71,15 +71,15 @@ def _run(module: ir.Module, inputs: list, seed: int) -> Observation:
         tangents = [drawn(each, given_symbols(entry, inputs), generator, own) for each in made]
         return _run_joint(module, entry, _copies(inputs), tangents, seed)
     found = Module(module)
-    arguments = _copies(inputs)
+    passed = _copies(inputs)
     torch.manual_seed(seed)
-    results = list(load_plain_program(module, {})[0](list(arguments)))
+    results = list(load_plain_program(module, {})[0](list(passed)))
     gradients: list = []
     if Role.BACKWARD in found:
-        taken = [argument for argument in found.backward.arguments if isinstance(argument.type, RefType)]
+        taken = [value for value in arguments(found.backward) if isinstance(value.type, RefType)]
         tangents = [drawn(value, given_symbols(entry, inputs), generator, own) for value in taken]
         gradients = _run_backward(module, _copies(inputs), tangents, seed)
-    return Observation(results, arguments, gradients or [None] * len(arguments))
+    return Observation(results, passed, gradients or [None] * len(passed))
 
 
 def _run_joint(module: ir.Module, entry: func.FuncOp, arguments: list, tangents: list, seed: int) -> Observation:

@@ -5,7 +5,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.attributes import CURRENT_DEVICE, DEVICE, TARGET
 from dovetail.dialects.dovetail import AllocOp, RefType
-from dovetail.dialects.reading import Module
+from dovetail.dialects.reading import Module, arguments, body, drop_attributes
 from dovetail.dialects.statements.devices import CPU, home
 
 
@@ -37,22 +37,19 @@ def on_host(module: ir.Module) -> ir.Module:
             type_ = function_op.type
             moved = ir.FunctionType.get([*map(_moved, type_.inputs)], [*map(_moved, type_.results)])
             function_op.attributes["function_type"] = ir.TypeAttr.get(moved)
-            for block in function_op.body.blocks:
-                _move_block(block)
+            for value in [] if function_op.is_external else arguments(function_op):
+                value.set_type(_moved(value.type))
+            for op in body(function_op):
+                _move(op)
     return made
 
 
-def _move_block(block: ir.Block) -> None:
-    for value in block.arguments:
-        value.set_type(_moved(value.type))
-    for op in block.operations:
-        for result in op.operation.results:
-            result.set_type(_moved(result.type))
-        named = "device" if isinstance(op, AllocOp) else DEVICE
-        if named in op.operation.attributes:
-            del op.operation.attributes[named]
-        if op.operation.name == "torch.constant.device":
-            op.operation.attributes["value"] = ir.StringAttr.get(CPU)
+def _move(op: ir.Operation) -> None:
+    for result in op.results:
+        result.set_type(_moved(result.type))
+    drop_attributes(op, "device" if op.name == AllocOp.OPERATION_NAME else DEVICE)
+    if op.name == "torch.constant.device":
+        op.attributes["value"] = ir.StringAttr.get(CPU)
 
 
 def _moved(type_: ir.Type) -> ir.Type:

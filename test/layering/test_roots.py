@@ -36,7 +36,8 @@ def names(node: ast.AST) -> set[str]:
 
 def walks(source: str) -> Iterator[int]:
     """Yields the line of each loop that goes from a value to the first operand, or the ref, of its op; and of each that
-    goes to any operand, and each function that calls itself with one, as long as an op is a view."""
+    goes to any operand, and each function that calls itself with one, as long as an op is a view; and of each that goes
+    through ops in order and takes the first operand of those that show it."""
     if "operands" not in source and ".ref" not in source:
         return
     for node in ast.walk(ast.parse(source)):
@@ -44,6 +45,8 @@ def walks(source: str) -> Iterator[int]:
             again = [each for each in ast.walk(node) if isinstance(each, ast.Call) and node.name in names(each.func)]
             if any("operands" in names(step) for each in again for step in each.args):
                 yield node.lineno
+        if isinstance(node, ast.For) and "shows_operand" in names(node) and any(map(is_first_operand, ast.walk(node))):
+            yield node.lineno
         if isinstance(node, ast.While) and names(node) & MAKERS:
             steps = [each.value for each in ast.walk(node) if isinstance(each, ast.Assign)]
             is_first = any(is_first_operand(part) for step in steps for part in ast.walk(step))
@@ -78,6 +81,8 @@ def test_nobody_walks_alone(repository: Path) -> None:
     ("source", "count"),
     [
         ("while isinstance(ref.owner.opview, ViewOp):\n    ref = ref.owner.opview.ref", 1),
+        ("for op in ops:\n    if shows_operand(op):\n        roots[op.result] = roots[op.operands[0]]", 1),
+        ("for op in ops:\n    if is_read(op):\n        found[op.result] = op.operands[0]", 0),
         ("while True:\n    op = value.owner\n    if not is_view(op): break\n    value = op.operands[0]", 1),
         ("def climb(value):\n    return climb(owner(value).operands[0]) if kind(value) is Kind.VIEW else value", 1),
         ("def count(op):\n    return 1 + count(op.operands[0])", 0),

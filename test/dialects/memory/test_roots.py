@@ -5,8 +5,8 @@ import torch
 from torch_mlir import ir
 
 from dovetail.dialects.context import make_context, parse_module
-from dovetail.dialects.memory.roots import may_show_old, memory_path, memory_root
-from dovetail.dialects.reading import Module, body
+from dovetail.dialects.memory.roots import may_show_old, memory_path, memory_root, memory_roots
+from dovetail.dialects.reading import Module, arguments, body
 from dovetail.runtime.program import load_plain_program
 
 TYPES = """
@@ -27,7 +27,7 @@ def last(text: str) -> tuple[ir.Module, ir.Value, ir.Value]:
     """A module, the argument `%x` of its function, and what the function's last op computes."""
     module = parse_module(f"{TYPES}func.func @f(%x: !r, %w: !v) {{{text}\n  return\n}}", make_context())
     function_op = Module(module).functions["f"]
-    return module, function_op.arguments[0], body(function_op)[-2].results[0]
+    return module, arguments(function_op)[0], body(function_op)[-2].results[0]
 
 
 def test_ops_of_ours_lie_in_their_operand():
@@ -55,8 +55,9 @@ def test_ops_of_ours_lie_in_their_operand():
 )
 def test_library_calls(name: str, result: str, is_shared: bool):
     """Catches a call that may return its operand and is taken for one that does not, or a conversion taken for it."""
-    _module, argument, value = last(f'{OURS}  %4 = torch.operator "torch.{name}"(%3) : (!v) -> {result}')
+    module, argument, value = last(f'{OURS}  %4 = torch.operator "torch.{name}"(%3) : (!v) -> {result}')
     assert memory_root(value) == (argument if is_shared else value)
+    assert memory_roots(Module(module).bodies["f"]).get(value, value) == memory_root(value)
 
 
 @pytest.mark.parametrize(
