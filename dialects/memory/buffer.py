@@ -5,6 +5,7 @@ from enum import Enum
 
 from torch_mlir import ir
 
+from dovetail.dialects.dovetail import AllocOp
 from dovetail.dialects.torch_facts.ops import aten_name
 
 
@@ -13,7 +14,7 @@ class MemoryOrigin(Enum):
 
     ARGUMENT = "an argument"
     LITERAL = "a constant"
-    ALLOCATED = "dovetail.alloc"  # or `dovetail.reuse`
+    ALLOCATED = AllocOp.OPERATION_NAME  # or `dovetail.reuse`
     EXACT = "a library kernel that allocates just its result"  # or `dovetail.copy`
     OTHER = "an op"
 

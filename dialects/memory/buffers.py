@@ -10,7 +10,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import FOLLOWED
-from dovetail.dialects.dovetail import CopyOp, OwnOp, RefType
+from dovetail.dialects.dovetail import AllocOp, CopyOp, DestinationOp, DetachOp, OwnOp, ReadOp, RefType, ReuseOp
 from dovetail.dialects.memory.buffer import Buffer, MemoryOrigin
 from dovetail.dialects.memory.result_memory import may_keep_operands, result_memory
 from dovetail.dialects.reading import COMPUTING, Module, Role, argument_fact, arguments, body, forward_of, role
@@ -22,7 +22,7 @@ from dovetail.dialects.torch_facts.sizes import Sizes
 from dovetail.dialects.torch_facts.strides import reshape
 from dovetail.dialects.torch_facts.types import holds_tensors, is_list_type, is_open, tensor_info
 
-_AS_OPERAND = (names.LOAD, names.UNPACK, "dovetail.read", "dovetail.detach")
+_AS_OPERAND = (names.LOAD, names.UNPACK, ReadOp.OPERATION_NAME, DetachOp.OPERATION_NAME)
 """What shows its operand's memory by the same strides."""
 
 
@@ -94,13 +94,13 @@ class Buffers:
     def _follow(self, op: ir.Operation, result: ir.Value, index: int, used: list[Buffer]) -> None:
         """Finds out where `result` lies."""
         match op.name:
-            case "dovetail.alloc" | "dovetail.reuse":
+            case AllocOp.OPERATION_NAME | ReuseOp.OPERATION_NAME:
                 self._make_row_major(result, MemoryOrigin.ALLOCATED, index)
-            case "dovetail.destination":
+            case DestinationOp.OPERATION_NAME:
                 self._make_row_major(result, MemoryOrigin.OTHER, index, used if op.opview.proof_name != "none" else ())
-            case "dovetail.own":
+            case OwnOp.OPERATION_NAME:
                 self._follow_own(op.opview, index, used[0])
-            case "dovetail.copy":
+            case CopyOp.OPERATION_NAME:
                 self._follow_copy(op.opview, index)
             case names.LITERAL:
                 self._make_row_major(result, MemoryOrigin.LITERAL, index)

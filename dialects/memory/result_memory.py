@@ -5,22 +5,23 @@ Of an op of ATen's its row says it, of an op of ours this table: `roots` and `Bu
 
 from torch_mlir import ir
 
+from dovetail.dialects import dovetail as ours
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.ops import row
 from dovetail.dialects.torch_facts.row import ResultMemory
 
 _OURS = {
-    "dovetail.read": ResultMemory.OPERAND,
-    "dovetail.view": ResultMemory.OPERAND,
-    "dovetail.detach": ResultMemory.OPERAND,
-    "dovetail.part": ResultMemory.OPERAND,
     LOAD: ResultMemory.OPERAND,
-    "dovetail.alloc": ResultMemory.EXACT,
-    "dovetail.copy": ResultMemory.EXACT,
-    "dovetail.destination": ResultMemory.TAKEN_OVER,
-    "dovetail.own": ResultMemory.TAKEN_OVER,
-    "dovetail.reuse": ResultMemory.TAKEN_OVER,
+    ours.ReadOp.OPERATION_NAME: ResultMemory.OPERAND,
+    ours.ViewOp.OPERATION_NAME: ResultMemory.OPERAND,
+    ours.DetachOp.OPERATION_NAME: ResultMemory.OPERAND,
+    ours.PartOp.OPERATION_NAME: ResultMemory.OPERAND,
+    ours.AllocOp.OPERATION_NAME: ResultMemory.EXACT,
+    ours.CopyOp.OPERATION_NAME: ResultMemory.EXACT,
+    ours.DestinationOp.OPERATION_NAME: ResultMemory.TAKEN_OVER,
+    ours.OwnOp.OPERATION_NAME: ResultMemory.TAKEN_OVER,
+    ours.ReuseOp.OPERATION_NAME: ResultMemory.TAKEN_OVER,
 }
 
 

@@ -1,5 +1,7 @@
 """Arithmetic and comparisons of Python's numbers, of which sizes are made: ops on ints and floats."""
 
+from dovetail.dialects.dovetail import PowOp, QuotientOp, SqrtOp
+
 COMPARISONS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<", "eq": "==", "ne": "!="}
 """Of numbers, Python's signs by the names of its operators."""
 
@@ -20,9 +22,9 @@ ARITHMETIC = {
     "torch.aten.neg.float": "(-{})",
     "torch.aten.mul.float": "({} * {})",
     "torch.aten.div.float": "({} / {})",
-    "dovetail.pow": "math.pow({}, {})",
-    "dovetail.quotient": "quotient({}, {})",
-    "dovetail.sqrt": "math.sqrt({})",
+    PowOp.OPERATION_NAME: "math.pow({}, {})",
+    QuotientOp.OPERATION_NAME: "quotient({}, {})",
+    SqrtOp.OPERATION_NAME: "math.sqrt({})",
 }
 """By op, what it is in Python, by the texts of its operands."""
 

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.dovetail import WriteOp
+from dovetail.dialects.dovetail import DetachOp, ReadOp, SetMetadataOp, ViewOp, WriteOp
 from dovetail.dialects.dovetail.ops.touch import touch
 from dovetail.dialects.reading import Module, body
 from dovetail.passes.base import Pass
 from dovetail.passes.cleanup.held_values import HeldValues
 
 # What sees memory, or makes another way to it. `tangent` and `gradient` name a ref and look at no memory.
-_OBSERVERS = ("dovetail.read", "dovetail.view", "dovetail.detach", "dovetail.set_metadata", "func.call")
+_OBSERVERS = frozenset(each.OPERATION_NAME for each in (ReadOp, ViewOp, DetachOp, SetMetadataOp, func.CallOp))
 
 
 class EliminateDeadWritesPass(Pass, name="eliminate-dead-writes", runs_at="joint"):
@@ -40,7 +40,7 @@ def _dead_writes(function_op: func.FuncOp) -> Iterator[ir.Operation]:
         if op.name in _OBSERVERS:
             for ref in op.operands:
                 unseen.pop(held.memory_key(ref), None)
-        if op.name != "dovetail.write":
+        if op.name != WriteOp.OPERATION_NAME:
             held.pass_by(op)
             continue
         value, ref = op.operands

@@ -2,6 +2,7 @@
 
 from torch_mlir import ir
 
+from dovetail.dialects.dovetail import ReadOp
 from dovetail.dialects.reading import Module, body
 from dovetail.passes.base import Pass
 from dovetail.passes.cleanup.held_values import HeldValues
@@ -21,7 +22,7 @@ class ForwardStoresPass(Pass, name="forward-stores", runs_at="joint"):
         for function_op in Module(module).functions.values():
             held = HeldValues(function_op)
             for op in body(function_op):
-                value = held.of(op.operands[0]) if op.name == "dovetail.read" else None
+                value = held.of(op.operands[0]) if op.name == ReadOp.OPERATION_NAME else None
                 if value is None:
                     held.pass_by(op)
                 else:

@@ -3,7 +3,7 @@
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.dovetail import RefType
+from dovetail.dialects.dovetail import ReadOp, RefType, SetMetadataOp, WriteOp
 from dovetail.dialects.memory.aliases import memory_groups
 from dovetail.dialects.memory.roots import memory_root
 
@@ -32,14 +32,14 @@ class HeldValues:
 
     def pass_by(self, op: ir.Operation) -> None:
         """Takes note of what `op` does to memory."""
-        if op.name == "dovetail.read":
+        if op.name == ReadOp.OPERATION_NAME:
             self._hold(op.operands[0], op.results[0])
-        elif op.name == "dovetail.write":
+        elif op.name == WriteOp.OPERATION_NAME:
             value, ref = op.operands
             self._forget(ref)
             if not isinstance(value.type, RefType):
                 self._hold(ref, value)
-        elif op.name == "dovetail.set_metadata":
+        elif op.name == SetMetadataOp.OPERATION_NAME:
             self._forget(op.operands[0])
 
     def _hold(self, ref: ir.Value, value: ir.Value) -> None:

@@ -4,6 +4,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.attributes import RECOMPUTE
 from dovetail.dialects.building.cloning import attributes_key
+from dovetail.dialects.dovetail import ReadOp
 from dovetail.dialects.reading import Module, is_used
 from dovetail.dialects.statements.calls import is_extern
 from dovetail.dialects.statements.recompute import RECOMPUTED_POLICIES, SAVED_POLICIES, recompute_policy
@@ -85,6 +86,6 @@ def _commutes(op: ir.Operation) -> bool:
 
 def _drop_unused(ops: list[ir.Operation]) -> None:
     for op in reversed(ops):
-        removable = op.name == "dovetail.read" or _is_value(op)
+        removable = op.name == ReadOp.OPERATION_NAME or _is_value(op)
         if removable and not is_used(*op.results):
             op.erase()

@@ -52,7 +52,7 @@ def _broken_writes(writes: CallerWrites, marked: list[ir.Operation], proved: lis
         memory, proof = _loaded(own.operands[0]), op.attributes[IN_PLACE]
         made = held.get(memory)
         if made is None or made.operands[0] != argument or made.attributes["proof"] != proof:
-            yield op, f"expects its value in a 'dovetail.destination' of its argument, proof {proof}"
+            yield op, f"expects its value in a '{DestinationOp.OPERATION_NAME}' of its argument, proof {proof}"
         written.add(memory)
     for memory, op in held.items():
         if memory not in written:

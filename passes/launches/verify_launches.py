@@ -146,7 +146,7 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches"):
 def _span(value: ir.Value) -> SubspanOp:
     made = None if isinstance(value.owner, ir.Block) else value.owner.operation.opview
     if not isinstance(made, SubspanOp):
-        raise fail(value.owner, "launches take the results of 'dovetail.subspan' alone")
+        raise fail(value.owner, f"launches take the results of '{SubspanOp.OPERATION_NAME}' alone")
     return made
 
 

@@ -6,7 +6,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import FOLLOWED, STRIDES, SYMBOL, TANGENT_OF
 from dovetail.dialects.building.cloning import FROM_PYTHON
 from dovetail.dialects.control_flow import control_flow_name
-from dovetail.dialects.dovetail import OwnOp, RefType, TangentOp
+from dovetail.dialects.dovetail import OwnOp, ReadOp, RefType, TangentOp
 from dovetail.dialects.reading import Module, Role, argument_fact, argument_facts, of_class, role, symbol
 from dovetail.dialects.statements.layouts import layouts_of
 from dovetail.dialects.statements.operand_strides import followed
@@ -17,7 +17,7 @@ from dovetail.dialects.torch_facts.ops import aten_name, is_constant
 from dovetail.dialects.torch_facts.types import is_value_type
 from dovetail.passes.base import fail
 
-_CALL, _PASSED = "torch.operator", ("dovetail.read", "func.return", LIST, *FROM_PYTHON)
+_CALL, _PASSED = "torch.operator", (ReadOp.OPERATION_NAME, func.ReturnOp.OPERATION_NAME, LIST, *FROM_PYTHON)
 _FOLLOWING = (Role.JOINT, Role.BACKWARD)
 
 

@@ -6,6 +6,7 @@ from torch_mlir import ir
 
 from dovetail.backends.target import TARGETS
 from dovetail.dialects.attributes import LEVEL, TARGET
+from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.reading import Module, Role, role
 from dovetail.dialects.sizes.size_facts import broken_facts
 from dovetail.dialects.statements.target import DEFAULT, device_of, device_type
@@ -129,4 +130,5 @@ def _check_own_memory(module: Module) -> None:
     for each in handed_out(module):
         shared = shared_memory(each.op.operands[each.index], each.taken)
         if shared:
-            raise fail(each.op, f"expects {each.what} in memory of its own, such as a 'dovetail.copy', got {shared}")
+            own = f"memory of its own, such as a '{CopyOp.OPERATION_NAME}'"
+            raise fail(each.op, f"expects {each.what} in {own}, got {shared}")

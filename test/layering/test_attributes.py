@@ -1,4 +1,4 @@
-"""The names of the IR's attributes stand in one file, `dialects/attributes.py`; everybody imports them from there."""
+"""The names of the IR's attributes stand in one file, `dialects/attributes.py`; those of our ops are their classes'."""
 
 import ast
 import re
@@ -12,8 +12,11 @@ from dovetail.dialects.control_flow import COND, WHILE_LOOP
 from dovetail.dialects.dovetail import Dovetail
 from test.layering.test_imports import FOLDERS, is_module
 
-OTHERS = {COND, WHILE_LOOP, *(op.OPERATION_NAME for op in Dovetail.operations)}
-"""Names of the same form that are no attributes: ops and host calls."""
+OPS = {op.OPERATION_NAME: op.__name__ for op in Dovetail.operations}
+OTHERS = {COND, WHILE_LOOP}
+"""Names of the same form that are neither attributes nor ops: host calls."""
+HOMES = {"dialects/attributes.py": attributes.NAMES, "dialects/dovetail/": OPS}
+"""Which names alone stand where, by the start of the path."""
 FORM = re.compile(r"(?<![\w.])dovetail\.[a-z_]+(?![\w.(])")
 IMPORT = re.compile(r"^\s*(?:from|import) dovetail[\w.]*", re.MULTILINE)
 
@@ -24,9 +27,9 @@ def docstrings(tree: ast.AST) -> set[ast.expr]:
 
 
 def spelt(source: str, root: Path) -> Iterator[tuple[int, str]]:
-    """Yields (line, name) for each attribute's name in a string of the program `source`.
+    """Yields (line, name) for each name of an attribute or an op in a string of the program `source`.
 
-    A name that no attribute has counts only where it is all of a string: it may be one that nobody has listed.
+    A name that neither has counts only where it is all of a string: it may be one that nobody has listed.
     """
     if not FORM.search(IMPORT.sub("", source)):  # to parse all takes seconds
         return
@@ -36,18 +39,21 @@ def spelt(source: str, root: Path) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in sentences:
             for match in FORM.finditer(node.value):
                 is_unlisted = match[0] == node.value and match[0] not in OTHERS and not is_module(match[0], root)
-                if match[0] in attributes.NAMES or is_unlisted:
+                if match[0] in attributes.NAMES or match[0] in OPS or is_unlisted:
                     yield node.lineno, match[0]
 
 
-def test_names_stand_in_one_file(repository: Path) -> None:
-    """Catches a second spelling of an attribute: one that is renamed in one place only, or that no document lists."""
-    home = repository / "dialects" / "attributes.py"
-    found = [
-        f"{path.relative_to(repository)}:{line}: spells '{name}'; import it from dovetail.dialects.attributes"
+def test_names_stand_in_one_place(repository: Path) -> None:
+    """Catches a second spelling of a name: one that is changed in one place only, or that no document lists."""
+    sources = {
+        path.relative_to(repository).as_posix(): path.read_text(encoding="utf-8")
         for path in sorted(path for folder in FOLDERS for path in (repository / folder).rglob("*.py"))
-        for line, name in spelt(path.read_text(encoding="utf-8"), repository)
-        if path != home
+    }
+    found = [
+        f"{path}:{line}: spells '{name}'; import {OPS.get(name, 'its constant')} from dovetail.dialects"
+        for path, source in sources.items()
+        for line, name in spelt(source, repository)
+        if not any(path.startswith(home) and name in names for home, names in HOMES.items())
     ]
     assert not found, "\n" + "\n".join(found)
 
@@ -59,7 +65,8 @@ def test_names_stand_in_one_file(repository: Path) -> None:
         ("'dovetail.new_fact' in facts", ["dovetail.new_fact"]),
         ("f\"expects 'dovetail.name' of {op}\"", ["dovetail.name"]),
         ("'dovetail.saved dovetail.name'.split()", ["dovetail.saved", "dovetail.name"]),
-        ("op.name == 'dovetail.view'", []),
+        ("op.name == 'dovetail.view'", ["dovetail.view"]),
+        ("f\"expects a 'dovetail.own', got {op}\"", ["dovetail.own"]),
         ("name = 'dovetail.cond'", []),
         ("logging.getLogger('dovetail.errors')", []),
         ("def f():\n    '''Reads `dovetail.saved`.'''", []),
