@@ -220,6 +220,11 @@ def arguments(function_op: func.FuncOp) -> list[ir.Value]:
     return list(function_op.body.blocks[0].arguments)
 
 
+def by_argument(call: ir.OpView | ir.Operation, function_op: func.FuncOp) -> dict[ir.Value, ir.Value]:
+    """What a `call` of `function_op` passes, by the argument that takes it."""
+    return dict(zip(arguments(function_op), call.operands, strict=True))
+
+
 def of_class(ops: Iterable[ir.Operation], *classes: type[ir.OpView]) -> list[ir.Operation]:
     """Those of `ops` that are of one of `classes`. Goes by name: making an op's view costs ten times as much."""
     names = {each.OPERATION_NAME for each in classes}

@@ -9,7 +9,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.building.cloning import ancestors
 from dovetail.dialects.building.region_builder import RegionBuilder, new_memory
 from dovetail.dialects.memory.contents import load
-from dovetail.dialects.reading import arguments, body, made_by, producer, symbol
+from dovetail.dialects.reading import arguments, body, by_argument, made_by, producer, symbol
 from dovetail.dialects.sizes.symbols import KnownSize, known_sizes, state_sizes
 from dovetail.dialects.torch_facts.names import STORE
 from dovetail.dialects.torch_facts.ops import is_constant
@@ -43,7 +43,7 @@ def build_rest(source: SourceRegion, end: ir.Operation) -> dict[ir.Value, ir.Val
     host knows the old region's values as, where it knows them.
     """
     region, call = source.region, source.call
-    known = dict(zip(arguments(region), call.operands, strict=True))
+    known = by_argument(call, region)
     written = (tuple(op.operands) for op in body(region) if op.name == STORE)
     stores = [each for each in written if ir.BlockArgument(each[1]).arg_number not in source.taken]
     held = {value: known[memory] for value, memory in stores}

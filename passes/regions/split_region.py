@@ -7,7 +7,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.building.region_builder import RegionBuilder, call_with_new_memory
 from dovetail.dialects.memory.contents import load
-from dovetail.dialects.reading import Module, arguments
+from dovetail.dialects.reading import Module, by_argument
 from dovetail.passes.base import Pass, fail, named_regions
 from dovetail.passes.regions.pieces import Piece, pieces_of
 
@@ -50,7 +50,7 @@ def replace_region(module: ir.Module, name: str, pieces: tuple[Piece, Piece]) ->
 
 
 def _call_pieces(call: func.CallOp, region: func.FuncOp, name: str, pieces: Sequence[Piece]) -> None:
-    values = dict(zip(arguments(region), call.operands, strict=True))
+    values = by_argument(call, region)
     first, second = pieces
     with call.location, ir.InsertionPoint(call):
         held = call_with_new_memory(f"{name}_0", [values[value] for value in first.operands], first.crossing)
