@@ -2,6 +2,9 @@
 
 `torch.compile(model, backend="dovetail")` uses it; `dovetail.stats()` says what it did, `dovetail.explain(fn, *args)`
 what it believes of a function. Importing this package loads neither MLIR nor IREE.
+
+Here the other packages are joined: a graph is compiled, loaded and kept, or runs as the user wrote it. What transforms
+IR, makes code or runs at each call stands in theirs.
 """
 
 from importlib import import_module

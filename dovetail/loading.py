@@ -19,7 +19,7 @@ from dovetail.dialects.statements.plans import code_of, digest, plans
 from dovetail.dialects.statements.regions import choice, driver_of
 from dovetail.dialects.statements.target import device_of
 from dovetail.dialects.torch_facts.subnormals import telling_op
-from dovetail.dialects.torch_facts.types import is_open
+from dovetail.dialects.torch_facts.types import is_open_type
 from dovetail.options import Options
 from dovetail.passes.launches.import_plans import import_plans
 from dovetail.runtime.launches.iree_executable import Executable
@@ -105,7 +105,7 @@ def flushed(module: ir.Module, ready: Mapping[str, Loaded]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, region in Module(module).regions.items():
         op, each = telling_op(region), ready[name]
-        if isinstance(each, ThroughRuntime) and any(map(is_open, region.type.inputs)):
+        if isinstance(each, ThroughRuntime) and any(map(is_open_type, region.type.inputs)):
             found[name] = f"IREE's runtime is not given sizes that are known only when it runs; no plan: {each.why}"
         elif op and isinstance(each, ThroughRuntime):
             found[name] = f"IREE's runtime takes subnormal numbers for zero, which {op} can tell; no plan: {each.why}"

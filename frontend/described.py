@@ -8,7 +8,7 @@ import torch
 from torch._functorch._aot_autograd import descriptors as aot
 
 from dovetail.errors import UnsupportedError
-from dovetail.frontend.dynamo.open_sizes import is_open, known
+from dovetail.frontend.dynamo.open_sizes import is_open_value, known
 from dovetail.frontend.observe.alias_groups import AliasGroup, neighbours
 from dovetail.frontend.observe.observations import Observations
 from dovetail.frontend.observe.operand_layouts import eager_operands
@@ -126,8 +126,8 @@ def _input(index: int, name: str, value, is_static: bool, seen: Observations, en
         layout=seen.layouts[index],
         touches=seen.touches[index],
         gradient=ends.gradients.get(index),
-        number=None if is_tensor or is_open(value) else known(value),
-        symbol=value if is_open(value) else None,
+        number=None if is_tensor or is_open_value(value) else known(value),
+        symbol=value if is_open_value(value) else None,
         needed=seen.backward.arguments[index],
         reached=seen.backward.reached[index],
     )

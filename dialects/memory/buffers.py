@@ -20,7 +20,7 @@ from dovetail.dialects.torch_facts.ops import is_constant, row
 from dovetail.dialects.torch_facts.row import ResultMemory
 from dovetail.dialects.torch_facts.sizes import Sizes
 from dovetail.dialects.torch_facts.strides import reshape
-from dovetail.dialects.torch_facts.types import holds_tensors, is_list_type, is_open, tensor_info
+from dovetail.dialects.torch_facts.types import holds_tensors, is_list_type, is_open_type, tensor_info
 
 _AS_OPERAND = (names.LOAD, names.UNPACK, ReadOp.OPERATION_NAME, DetachOp.OPERATION_NAME)
 """What shows its operand's memory by the same strides."""
@@ -146,7 +146,7 @@ class Buffers:
         value, rule = op.operands[0], row(op).strides
         info, known, new = tensor_info(value.type), self.strides.get(value), tensor_info(result.type)
         strides = None
-        if rule is not None and info is not None and known is not None and not is_open(result.type):
+        if rule is not None and info is not None and known is not None and not is_open_type(result.type):
             strides = rule(op, info.shape, known, new.shape if new else ())
         if memory is ResultMemory.OPERAND or strides is not None:
             self._join(result, source, known if op.name in _AS_OPERAND else strides)

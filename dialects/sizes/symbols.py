@@ -19,7 +19,7 @@ from dovetail.dialects.sizes.size_expressions import materialise, used_symbols_o
 from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC, CONVERSIONS
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.sizes import OpenSize
-from dovetail.dialects.torch_facts.types import is_number, is_open, require_shaped_info, shaped_info, tensor_info
+from dovetail.dialects.torch_facts.types import is_number, is_open_type, require_shaped_info, shaped_info, tensor_info
 
 _FACTS = (SYMBOL, RANGE, SIZES, STRIDES)
 
@@ -81,7 +81,7 @@ def state_sizes(made: ir.Value, like: ir.Value) -> ir.Value:
 
 def is_open_op(op: ir.Operation) -> bool:
     """Whether numbers that `op` takes, or sizes of what it takes or makes, are known only when the program runs."""
-    return any(is_open(result.type) for result in op.results) or any(map(_is_open_operand, op.operands))
+    return any(is_open_type(result.type) for result in op.results) or any(map(_is_open_operand, op.operands))
 
 
 def _is_open_operand(value: ir.Value) -> bool:

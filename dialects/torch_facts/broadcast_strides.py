@@ -32,7 +32,7 @@ def broadcast_strides(func: torch._ops.OpOverload, args: tuple, result: torch.Te
     operands = [each for each in args if isinstance(each, torch.Tensor)]
     if how is Layout.SWAPPED:
         operands.reverse()
-    are_open = any(is_open(number) for each in operands for number in (*each.size(), *each.stride()))
+    are_open = any(is_open_size(number) for each in operands for number in (*each.size(), *each.stride()))
     if len(operands) == _operands(func, args) and _are_alike(operands):
         strides = _strides_of_all(operands)
         if are_open:  # then numbers decide nothing, and are written in the one way that gradients are compared by
@@ -59,7 +59,7 @@ def _strides_of_all(operands: Sequence[torch.Tensor]) -> Strides | None:
     return first if is_same and is_dense(operands[0]) else None
 
 
-def is_open(number: int | torch.SymInt) -> bool:
+def is_open_size(number: int | torch.SymInt) -> bool:
     """Whether `number`, a size or a stride, differs from call to call."""
     return isinstance(number, torch.SymInt) and number.node.maybe_as_int() is None
 

@@ -8,7 +8,7 @@ from torch.fx.experimental.symbolic_shapes import guard_or_false, guard_or_true,
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map_only
 
-from dovetail.dialects.torch_facts.broadcast_strides import broadcast_strides, is_dense, is_open
+from dovetail.dialects.torch_facts.broadcast_strides import broadcast_strides, is_dense, is_open_size
 from dovetail.dialects.torch_facts.empty import is_empty
 from dovetail.dialects.torch_facts.ops import row_of_func
 from dovetail.dialects.torch_facts.row import Layout
@@ -55,7 +55,7 @@ def as_kernel_lays_out(func: Callable, args: tuple, kwargs: dict, result):
 
 def _pads_nothing(pad: Sequence[int | torch.SymInt]) -> bool:
     """Whether the kernel copies a part of its operand as that lies: of open sizes it is described to lie in rows."""
-    return any(map(is_open, pad)) and all(guard_or_false(size <= 0) for size in pad)
+    return any(map(is_open_size, pad)) and all(guard_or_false(size <= 0) for size in pad)
 
 
 def laid_out_as(results, strides: Sequence[Strides | None]):
@@ -114,7 +114,7 @@ def _laid_out(func: torch._ops.OpOverload, args: tuple, kwargs: dict, result: to
         return result
     operands = tree_leaves((args, kwargs))
     tensors = [result, *(operand for operand in operands if isinstance(operand, torch.Tensor))]
-    if any(is_open(number) for tensor in tensors for number in (*tensor.size(), *tensor.stride())):
+    if any(is_open_size(number) for tensor in tensors for number in (*tensor.size(), *tensor.stride())):
         if not _is_laid_out_in_rows(result, operands):
             raise UnsupportedError(f"{func}: how a result without elements lies can't be said of open sizes")
         return torch.empty_like(result, memory_format=torch.contiguous_format)

@@ -143,7 +143,7 @@ def shaped_info(type_: ir.Type) -> ShapedInfo | None:
     return _said(type_).shaped
 
 
-def is_open(type_: ir.Type) -> bool:
+def is_open_type(type_: ir.Type) -> bool:
     """Whether `type_` is that of a ranked torch tensor some of whose sizes are known only when the program runs."""
     shaped = _said(type_).shaped
     return shaped is not None and not shaped.is_static

@@ -7,7 +7,7 @@ import torch
 from torch._decomp import get_decompositions
 
 from dovetail.dialects.torch_facts.rounding import rounded
-from dovetail.frontend.dynamo.open_sizes import is_open
+from dovetail.frontend.dynamo.open_sizes import is_open_value
 
 aten = torch.ops.aten
 
@@ -19,7 +19,7 @@ def unfused_multiply_add(left: torch.Tensor, right: torch.Tensor, addend: torch.
 
 def _pow(value: torch.Tensor, exponent: float) -> torch.Tensor:
     """Small powers as products and roots, as in eager; IREE is wrong for zeros, infinities or negative bases."""
-    if is_open(exponent):
+    if is_open_value(exponent):
         return NotImplemented
     if not value.is_floating_point() or not math.isfinite(exponent):
         return _small_pow(value, exponent)
@@ -66,7 +66,7 @@ def _rsub(value: torch.Tensor, other: float, alpha: float = 1) -> torch.Tensor:
 
     Of a whole number it makes one of int64, which decides the type of the difference from one without dimensions.
     """
-    if is_open(other) and alpha == 1:
+    if is_open_value(other) and alpha == 1:
         return torch.neg(value) + other
     if value.dim() == 0 and isinstance(other, int) and value.dtype in _INTEGERS:
         return torch.neg(value * alpha) + other

@@ -12,7 +12,7 @@ from math import prod
 import torch
 
 from dovetail.frontend.decompose.few_channels import gradient_of_images, has_few_channels
-from dovetail.frontend.dynamo.open_sizes import is_open
+from dovetail.frontend.dynamo.open_sizes import is_open_value
 
 aten = torch.ops.aten
 
@@ -64,7 +64,7 @@ def _windows(
     dims = images.dim() - 2
     if is_transposed or groups != 1 or any(step != 1 for step in dilation) or not len(stride) == len(padding) == dims:
         return None
-    if any(map(is_open, (*images.shape, *weights.shape, *stride, *padding))) or images.device.type != "cpu":
+    if any(map(is_open_value, (*images.shape, *weights.shape, *stride, *padding))) or images.device.type != "cpu":
         return None
     if not all(tensor.is_contiguous() and tensor.dtype is torch.float32 for tensor in (images, weights)):
         return None

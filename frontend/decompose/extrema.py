@@ -10,7 +10,7 @@ import torch
 
 from dovetail.dialects.torch_facts.empty import is_empty
 from dovetail.frontend.decompose.mixed_types import is_mistaken, promoted
-from dovetail.frontend.dynamo.open_sizes import is_open
+from dovetail.frontend.dynamo.open_sizes import is_open_value
 
 aten = torch.ops.aten
 
@@ -33,7 +33,7 @@ def _extremum(wins: Callable, unless_nan: Callable | None = None) -> Callable:
 
 def _clamp(value: torch.Tensor, low: float | None = None, high: float | None = None) -> torch.Tensor:
     bounds = [bound for bound in (low, high) if bound is not None]
-    if any(map(is_open, bounds)):
+    if any(map(is_open_value, bounds)):
         return NotImplemented
     dtype = value.dtype
     for bound in bounds:

@@ -9,7 +9,7 @@ from math import prod
 
 import torch
 
-from dovetail.frontend.dynamo.open_sizes import is_open
+from dovetail.frontend.dynamo.open_sizes import is_open_value
 
 aten = torch.ops.aten
 
@@ -38,7 +38,7 @@ def has_few_channels(
     dims = images.dim() - 2
     if is_transposed or groups != 1 or any(step != 1 for step in (*stride, *dilation)) or len(padding) != dims:
         return False
-    if any(map(is_open, (*images.shape, *weights.shape, *padding))) or images.device.type != "cpu":
+    if any(map(is_open_value, (*images.shape, *weights.shape, *padding))) or images.device.type != "cpu":
         return False
     if not all(tensor.is_contiguous() and tensor.dtype is torch.float32 for tensor in (images, weights)):
         return False

@@ -19,7 +19,7 @@ from torch._prims_common import suggest_memory_format
 from dovetail.frontend.decompose.extremum_gradients import extremum_gradients
 from dovetail.frontend.decompose.recurrent_layers import recurrent_layers
 from dovetail.frontend.decompose.table import decided
-from dovetail.frontend.dynamo.open_sizes import is_open, sizes_in
+from dovetail.frontend.dynamo.open_sizes import is_open_value, sizes_in
 
 _aten = torch.ops.aten
 _PARTS = DispatchKey.CompositeImplicitAutograd
@@ -55,7 +55,7 @@ def without_python_kernels(overloads: Iterable[OpOverload]) -> Iterator[None]:
 def with_open_sizes(node: torch.fx.Node, given: Sequence) -> Iterator[None]:
     """While it is open, `node` may be run as eager runs it. What its kernel in C++ would ask of `given` stays open."""
     name = getattr(node.target, "__name__", "")
-    has_open = any(is_open(size) for value in given for size in sizes_in(value))
+    has_open = any(is_open_value(size) for value in given for size in sizes_in(value))
     if not has_open or not any(part in name for part in _ASKING):
         yield
         return

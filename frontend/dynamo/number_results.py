@@ -6,7 +6,7 @@ import torch
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 from dovetail.frontend.dynamo.graph import OPEN_KINDS, copied
-from dovetail.frontend.dynamo.open_sizes import is_open
+from dovetail.frontend.dynamo.open_sizes import is_open_value
 
 
 def numbers_in_tensors(gm: torch.fx.GraphModule) -> tuple[torch.fx.GraphModule, Mapping[str, str]]:
@@ -34,6 +34,6 @@ def numbers_in_tensors(gm: torch.fx.GraphModule) -> tuple[torch.fx.GraphModule, 
 
 def _is_told(node: torch.fx.Node) -> bool:
     value = node.meta.get("example_value")
-    if not is_open(value) or isinstance(value, torch.Tensor):
+    if not is_open_value(value) or isinstance(value, torch.Tensor):
         return False
     return not isinstance(value, torch.SymInt) or bool(free_unbacked_symbols(value))

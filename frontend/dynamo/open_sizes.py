@@ -192,7 +192,7 @@ def identity(value):
     return found.node.expr if isinstance(found, torch.SymInt) else found
 
 
-def is_open(value) -> bool:
+def is_open_value(value) -> bool:
     """Whether `value` is a number that is known only when the program runs."""
     return isinstance(known(value), torch.SymInt | torch.SymFloat | torch.SymBool)
 
@@ -206,11 +206,11 @@ def sizes_in(value) -> tuple:
 
 def _is_open(value) -> bool:
     if isinstance(value, torch.Tensor):
-        return any(map(is_open, (*value.size(), *value.stride(), value.storage_offset(), _open_item(value))))
-    return is_open(value)
+        return any(map(is_open_value, (*value.size(), *value.stride(), value.storage_offset(), _open_item(value))))
+    return is_open_value(value)
 
 
 def _open_item(tensor):
     """The open number that Dynamo passes in `tensor`, None if there is none, or if a node of the graph reads it."""
     item = tensor.item_memo if isinstance(tensor, FakeTensor) else None
-    return item if is_open(item) and not free_unbacked_symbols(item) else None
+    return item if is_open_value(item) and not free_unbacked_symbols(item) else None

@@ -10,7 +10,7 @@ from torch_mlir import ir
 from dovetail.dialects.control_flow import COND, WHILE_LOOP, control_flow
 from dovetail.dialects.reading import Role, arguments
 from dovetail.errors import UnsupportedError
-from dovetail.frontend.dynamo.open_sizes import is_open, sizes_in
+from dovetail.frontend.dynamo.open_sizes import is_open_value, sizes_in
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.to_ir.building import finish, new_function, state_arguments
 
@@ -53,7 +53,7 @@ def _agree(node: torch.fx.Node, branches: Sequence[torch.fx.Node]) -> None:
 
 
 def _count_open(value: object) -> int:
-    return sum(map(is_open, sizes_in(value)))
+    return sum(map(is_open_value, sizes_in(value)))
 
 
 def _say(node: torch.fx.Node, value: torch.Tensor) -> None:
@@ -90,7 +90,7 @@ def _subgraph(importer, node: torch.fx.Node, graph: torch.fx.Node, role: str, nu
     except NotImplementedError as error:
         raise UnsupportedError(f"{source_line(node)}: an operand of {node.target} is not supported: {error}") from error
     taken = [placeholder.meta["val"] for placeholder in placeholders]
-    if not _sizes(module.graph) <= {value.node.expr for value in taken if is_open(value)}:
+    if not _sizes(module.graph) <= {value.node.expr for value in taken if is_open_value(value)}:
         raise UnsupportedError(f"{source_line(node)}: {node.target} makes tensors of sizes that it does not take")
     name = f"{role}_{importer.symbols[role]}"
     importer.symbols[role] += 1
@@ -121,4 +121,4 @@ def _returned(module: torch.fx.GraphModule) -> Sequence:
 def _sizes(graph: torch.fx.Graph) -> set:
     """The symbols in the sizes of tensors in `graph`."""
     sizes = (size for node in graph.nodes for size in sizes_in(node.meta.get("val")))
-    return {symbol for size in sizes if is_open(size) for symbol in size.node.expr.free_symbols}
+    return {symbol for size in sizes if is_open_value(size) for symbol in size.node.expr.free_symbols}

@@ -15,7 +15,7 @@ from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Role, arguments
 from dovetail.dialects.torch_facts.ops import op_name
 from dovetail.dialects.torch_facts.types import torch_type
-from dovetail.frontend.dynamo.open_sizes import is_open
+from dovetail.frontend.dynamo.open_sizes import is_open_value
 from dovetail.frontend.records import BackwardLayouts
 from dovetail.frontend.to_ir.building import finish, new_function, state_arguments
 from dovetail.frontend.to_ir.node_importer import NodeImporter
@@ -79,9 +79,9 @@ def _needed(layouts: BackwardLayouts, tangents: Mapping) -> tuple[list[torch.fx.
 
 def _numbers(node: torch.fx.Node) -> Iterator:
     """The open numbers that a node takes, makes, or that its tensors are sized by."""
-    yield from filter(is_open, tree_leaves((node.args, node.kwargs)))
+    yield from filter(is_open_value, tree_leaves((node.args, node.kwargs)))
     for made in tree_leaves(node.meta["val"]):
-        yield from filter(is_open, (*made.size(), *made.stride()) if isinstance(made, torch.Tensor) else (made,))
+        yield from filter(is_open_value, (*made.size(), *made.stride()) if isinstance(made, torch.Tensor) else (made,))
 
 
 def _is_asked(node: torch.fx.Node) -> bool:

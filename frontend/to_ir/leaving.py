@@ -16,7 +16,7 @@ from dovetail.dialects.dovetail.ops.touch import touch
 from dovetail.dialects.dovetail.ops.write import write
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.devices import named
-from dovetail.frontend.dynamo.open_sizes import identity, is_open, known
+from dovetail.frontend.dynamo.open_sizes import identity, is_open_value, known
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.records import ArgumentWrite, Capture, CapturedArgument, FinalLayout, Result, ViewStep
 from dovetail.frontend.to_ir.argument_facts import needed_facts
@@ -129,7 +129,7 @@ class Leaving:
         with self._nodes.location(node):
             device = named(node.meta["val"].device, self._nodes.home)
             type_ = RefType.of(value.type, stated_strides(layout.stride), device)
-            numbers = self._nodes.open.values(stride for stride in layout.stride if is_open(stride))
+            numbers = self._nodes.open.values(stride for stride in layout.stride if is_open_value(stride))
             self.owns[position] = own(value, type_, requires_grad, numbers)
             ref = self.owns[position].ref
             self._laid_out[ref] = layout.stride
@@ -148,7 +148,7 @@ class Leaving:
             return number(owned[result.owned], result.number).number
         if result.owned is not None:
             return replay(self._nodes, owned[result.owned], result.chain)
-        if is_open(result.value):
+        if is_open_value(result.value):
             return self._nodes.open.value(result.value)
         if not isinstance(known(result.value), bool | int | float | str | None):
             raise UnsupportedError(f"result {index}: a {type(result.value).__name__} is not supported, return a tensor")
@@ -166,15 +166,15 @@ def _check_sizes(node: torch.fx.Node, layout: FinalLayout) -> None:
     In PyTorch 2.11: an LSTM on a GPU, and a norm over a dimension of one element.
     """
     made, told = (tuple(map(known, sizes)) for sizes in (node.meta["val"].size(), layout.size))
-    differ = (one != other for one, other in zip(made, told, strict=False) if not is_open(one) and not is_open(other))
-    if len(made) != len(told) or any(differ):
+    pairs = (each for each in zip(made, told, strict=False) if not any(map(is_open_value, each)))
+    if len(made) != len(told) or any(one != other for one, other in pairs):
         raise UnsupportedError(f"{source_line(node)}: PyTorch gives one result the sizes {[*told]} and {[*made]}")
 
 
 def _check_tangent(node: torch.fx.Node, strides: Sequence, is_same: bool) -> None:
     """Raises UnsupportedError for open strides that are neither those of the result nor row by row, as types say it."""
     traced, wanted = node.meta["val"].stride(), strides
-    if not any(map(is_open, traced)):
+    if not any(map(is_open_value, traced)):
         return
     if not is_same:
         sizes = node.meta["val"].size()
@@ -185,7 +185,7 @@ def _check_tangent(node: torch.fx.Node, strides: Sequence, is_same: bool) -> Non
 
 def _base(sizes: Sequence) -> ir.Attribute:
     """What `dovetail.base` says of `sizes`; one that is open follows from the others."""
-    stated = [-1 if is_open(size) else int(size) for size in sizes]
+    stated = [-1 if is_open_value(size) else int(size) for size in sizes]
     if stated.count(-1) > 1:
         raise UnsupportedError("a view of several open sizes that a custom autograd.Function made")
     return ir.DenseI64ArrayAttr.get(stated)

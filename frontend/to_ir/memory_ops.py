@@ -7,7 +7,7 @@ from torch.utils._pytree import tree_leaves
 from torch_mlir import ir
 
 from dovetail.errors import UnsupportedError
-from dovetail.frontend.dynamo.open_sizes import identity, is_open, known
+from dovetail.frontend.dynamo.open_sizes import identity, is_open_value, known
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.to_ir.building import listed, torch_op
 
@@ -27,7 +27,7 @@ def import_slice_scatter(importer, node) -> None:
     IREE writes a slice into the memory of the tensor that it is scattered into, even if that is an argument's, and
     while it still reads a slice of it.
     """
-    if any(map(is_open, tree_leaves((node.meta["val"].size(), [_number(number) for number in node.args[2:]])))):
+    if any(map(is_open_value, tree_leaves((node.meta["val"].size(), [_number(number) for number in node.args[2:]])))):
         if _writes_all(node):
             importer.bind_node_value(node, importer.resolve_node_value(node.args[1]))
             return
@@ -50,7 +50,7 @@ def _writes_all(node) -> bool:
     _, source, *rest = node.args
     given = dict(zip(("dim", "start", "end", "step"), rest, strict=False)) | node.kwargs
     start, end, step = given.get("start") or 0, given.get("end"), given.get("step", 1)
-    is_whole = (start, step) == (0, 1) and (end is None or (not is_open(_number(end)) and end == sys.maxsize))
+    is_whole = (start, step) == (0, 1) and (end is None or (not is_open_value(_number(end)) and end == sys.maxsize))
     made, written = node.meta["val"], source.meta["val"]
     sizes = [list(map(identity, tensor.size())) for tensor in (made, written)]
     return is_whole and sizes[0] == sizes[1] and made.dtype == written.dtype

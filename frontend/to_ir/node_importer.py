@@ -20,7 +20,7 @@ from dovetail.dialects.torch_facts.ops import op_name
 from dovetail.dialects.torch_facts.scalar_types import SCALAR_TYPES
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.devices import CPU_DEVICE, with_index
-from dovetail.frontend.dynamo.open_sizes import is_open, known
+from dovetail.frontend.dynamo.open_sizes import is_open_value, known
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.observe.bound_arguments import bound, schema
 from dovetail.frontend.to_ir.checkpoint_tags import recompute_policy
@@ -198,7 +198,7 @@ class NodeImporter(GraphNodeImporter):
     def _import_argument(self, loc, arg, expected_jit_type=None):
         """torch-mlir's numbers for complex element types are one too high, and None is a number in a tensor's place."""
         arg = known(arg)
-        if is_open(arg):
+        if is_open_value(arg):
             with loc:
                 return self.open.value(arg)
         if arg is None:

@@ -19,7 +19,7 @@ from dovetail.dialects.statements.operand_strides import Stated
 from dovetail.dialects.torch_facts.sizes import LARGEST, print_sizes
 from dovetail.dialects.torch_facts.types import is_torch_type
 from dovetail.errors import UnsupportedError
-from dovetail.frontend.dynamo.open_sizes import expected, is_open, known
+from dovetail.frontend.dynamo.open_sizes import expected, is_open_value, known
 from dovetail.frontend.records import CapturedArgument
 from dovetail.frontend.to_ir.affine import LARGEST_OF, affine
 from dovetail.frontend.to_ir.number_nodes import float_of
@@ -31,7 +31,7 @@ class OpenTypes(ContextCache):
     __slots__ = ()
 
     def format_asm_shape(self, shape) -> str:
-        return print_sizes(None if is_open(size) else known(size) for size in shape)
+        return print_sizes(None if is_open_value(size) else known(size) for size in shape)
 
 
 class OpenNumbers:
@@ -60,7 +60,7 @@ class OpenNumbers:
     def inside(self, given: Iterable[tuple[Any, ir.Value]]) -> "OpenNumbers":
         """Those of a function that takes values, each beside what looks like it; symbols keep their numbers."""
         inner = copy(self)
-        opened = {number.node.expr: value for number, value in given if is_open(number)}
+        opened = {number.node.expr: value for number, value in given if is_open_value(number)}
         inner._values = {self._symbols[each]: value for each, value in opened.items() if each in self._symbols}
         inner._floats = {expression: value for expression, value in opened.items() if expression in self._floats}
         return inner
@@ -94,7 +94,7 @@ class OpenNumbers:
         """The value of the IR that is an open number, built at the insertion point; another number as it is."""
         if isinstance(number, torch.SymFloat):
             return self._float(number)
-        if not is_open(number):
+        if not is_open_value(number):
             return known(number)
         for part in sorted(number.node.expr.atoms(sympy.Abs, *LARGEST_OF), key=sympy.count_ops):
             self._define_larger(part, number.node.shape_env)
@@ -146,7 +146,7 @@ class OpenNumbers:
         """Whether a number is open, and a symbol or one of floating point that nothing has defined yet."""
         if isinstance(number, torch.SymFloat):
             return number.node.expr not in self._floats
-        expression = number.node.expr if is_open(number) else None
+        expression = number.node.expr if is_open_value(number) else None
         return isinstance(expression, sympy.Symbol) and expression not in self._symbols
 
     def values(self, numbers: Iterable) -> list:
@@ -155,7 +155,7 @@ class OpenNumbers:
 
     def sizes(self, tensor: object) -> ir.Attribute | None:
         """`dovetail.sizes` of what looks like `tensor`; None where all are known."""
-        if not isinstance(tensor, torch.Tensor) or not any(map(is_open, tensor.size())):
+        if not isinstance(tensor, torch.Tensor) or not any(map(is_open_value, tensor.size())):
             return None
         return sizes_map([self._affine(size) for size in tensor.size()])
 
@@ -164,7 +164,7 @@ class OpenNumbers:
         sizes = self.sizes(tensor)
         known = {} if sizes is None else {SIZES: sizes}
         steps: Sequence[Any] = tensor.stride() if isinstance(tensor, torch.Tensor) else ()
-        used = {symbol for step in steps if is_open(step) for symbol in step.node.expr.free_symbols}
+        used = {symbol for step in steps if is_open_value(step) for symbol in step.node.expr.free_symbols}
         if used and used <= self._symbols.keys():
             known[STRIDES] = sizes_map([self._affine(step) for step in steps])
         return known
@@ -173,7 +173,7 @@ class OpenNumbers:
         """What is stated of an operand, by maps where numbers in it are open."""
         if not isinstance(stated, tuple):
             return stated
-        if any(map(is_open, stated)):
+        if any(map(is_open_value, stated)):
             return sizes_map([self._affine(size) for size in stated])
         return tuple(self.strides(part) if isinstance(part, tuple) else known(part) for part in stated)
 
@@ -191,13 +191,13 @@ class OpenNumbers:
 
     def said(self, number) -> Any:
         """A number, or an expression of symbols among the arguments; raises UnsupportedError for one that none says."""
-        if not is_open(number):
+        if not is_open_value(number):
             return known(number)
         self.check_given("a tensor subclass", [number])
         return self._affine(number)
 
     def _affine(self, number) -> ir.AffineExpr:
-        if not is_open(number):
+        if not is_open_value(number):
             return ir.AffineExpr.get_constant(known(number))
         return affine(number.node.expr, self._symbols, number.node.shape_env)
 

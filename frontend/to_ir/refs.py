@@ -12,7 +12,7 @@ from dovetail.dialects.dovetail.ops.view import view
 from dovetail.dialects.dovetail.types import OPEN
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.devices import named
-from dovetail.frontend.dynamo.open_sizes import is_open, known
+from dovetail.frontend.dynamo.open_sizes import is_open_value, known
 from dovetail.frontend.records import ViewStep
 from dovetail.frontend.to_ir.building import listed, torch_op
 from dovetail.frontend.to_ir.node_importer import NodeImporter
@@ -30,7 +30,7 @@ def replay(nodes: NodeImporter, ref: ir.Value, chain: Iterable[ViewStep]) -> ir.
     for step in chain:
         tensor = nodes.types.get_vtensor_type(step.size, step.dtype)
         args = [_attribute(arg) for arg in step.args]
-        opened = [leaf for leaf in tree_leaves(step.args) if is_open(leaf)]
+        opened = [leaf for leaf in tree_leaves(step.args) if is_open_value(leaf)]
         nodes.open.check_given(f"{step.callee}: to return a view", opened)
         numbers = nodes.open.values(opened)
         type_ = RefType.of(tensor, stated_strides(step.stride), RefType(ref.type).device)
@@ -51,7 +51,7 @@ def of_size(nodes: NodeImporter, node: torch.fx.Node, tensor: torch.Tensor) -> i
 
 def stated_strides(strides: Iterable) -> list[int | None]:
     """Strides as a type says them."""
-    return [None if is_open(stride) else known(stride) for stride in strides]
+    return [None if is_open_value(stride) else known(stride) for stride in strides]
 
 
 def _attribute(value) -> ir.Attribute:

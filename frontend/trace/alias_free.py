@@ -12,7 +12,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.fx.traceback import preserve_node_meta
 
 from dovetail.frontend.dynamo.checkpoint_regions import CheckpointedRegion, region_of
-from dovetail.frontend.dynamo.open_sizes import is_open, rebind
+from dovetail.frontend.dynamo.open_sizes import is_open_value, rebind
 from dovetail.frontend.dynamo.source_lines import deciding_at
 from dovetail.frontend.dynamo.taken_numbers import check_taken
 from dovetail.frontend.observe.observations import Observations
@@ -59,7 +59,7 @@ class AliasFree(torch.nn.Module):
     def forward(self, *primals):
         # Numbers are those of now, unless Dynamo leaves them open: what was observed holds for them only.
         given = [
-            primal if isinstance(value, torch.Tensor) or is_open(value) else value
+            primal if isinstance(value, torch.Tensor) or is_open_value(value) else value
             for primal, value in zip(primals, self.inputs.values, strict=True)
         ]
         arguments = self._arguments(checked_gradients(self.inputs, given, self.refusals))

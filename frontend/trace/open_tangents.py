@@ -11,7 +11,7 @@ import torch
 from torch._functorch._aot_autograd.schemas import MemoryFormatMeta
 from torch._subclasses import FakeTensor
 
-from dovetail.frontend.dynamo.open_sizes import identity, is_open
+from dovetail.frontend.dynamo.open_sizes import identity, is_open_value
 
 
 @contextmanager
@@ -43,4 +43,4 @@ def _is_turned(sizes: Sequence, strides: Sequence) -> bool:
             return False
         order.append(found)
         reach = reach * sizes[found]
-    return any(map(is_open, sizes)) and order != sorted(order, reverse=True)
+    return any(map(is_open_value, sizes)) and order != sorted(order, reverse=True)

@@ -4,7 +4,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.reading import made_by
 from dovetail.dialects.torch_facts.transposition import reordered
-from dovetail.dialects.torch_facts.types import is_open
+from dovetail.dialects.torch_facts.types import is_open_type
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import constant, integer_list
 from dovetail.passes.rewriting.permutations import PERMUTE, composed, keeps_order
@@ -41,9 +41,9 @@ def _reshape(op: ir.Operation) -> ir.Value | None:
         source = inner.operands[0]
     if is_alike(source, result):
         return source
-    if inner is None or (is_open(result.type) and op.name not in _TO_SIZES):
+    if inner is None or (is_open_type(result.type) and op.name not in _TO_SIZES):
         return None
-    sizes = op.operands[1] if is_open(result.type) else integer_list(shape(result))
+    sizes = op.operands[1] if is_open_type(result.type) else integer_list(shape(result))
     return create("torch.aten.view", [source, sizes], result.type)
 
 
@@ -65,13 +65,13 @@ def _expand(op: ir.Operation) -> ir.Value | None:
     if is_alike(source, result):
         return source
     inner = made_by(source, _EXPAND)
-    if inner is None or is_open(result.type):
+    if inner is None or is_open_type(result.type):
         return None
     return create(_EXPAND, [inner.operands[0], integer_list(shape(result)), constant(False)], result.type)
 
 
 def _slice(op: ir.Operation) -> ir.Value | None:
-    outer = None if is_open(op.operands[0].type) else slice_of(op.results[0])
+    outer = None if is_open_type(op.operands[0].type) else slice_of(op.results[0])
     if outer is None:
         return None
     inner = slice_of(outer.base)

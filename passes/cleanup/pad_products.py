@@ -13,7 +13,7 @@ from dovetail.dialects.statements.recompute import SAVED_POLICIES, recompute_pol
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.sizes import static
 from dovetail.dialects.torch_facts.types import (
-    is_open,
+    is_open_type,
     is_tensor,
     require_tensor_info,
     tensor_type,
@@ -151,7 +151,7 @@ class _Padding:
             return 1 if is_start and shape(sliced.base)[dim] == size else None
         if made_by(value, ARANGE) is not None:
             return None if counted(value) is None else 0
-        if op is None or recompute_policy(op) in SAVED_POLICIES or any(is_open(each.type) for each in op.operands):
+        if op is None or recompute_policy(op) in SAVED_POLICIES or any(is_open_type(each.type) for each in op.operands):
             return None
         found = [self._reads(operand, dim, size) for operand in op.operands if is_tensor(operand.type)]
         known = [each for each in found if each is not None]

@@ -5,7 +5,7 @@ from torch_mlir import ir
 from dovetail.dialects.reading import Module, body, is_used, users
 from dovetail.dialects.sizes.symbols import known_sizes, state_sizes
 from dovetail.dialects.statements.recompute import is_pinned
-from dovetail.dialects.torch_facts.types import is_open, require_shaped_info, shaped_info, with_dtype
+from dovetail.dialects.torch_facts.types import is_open_type, require_shaped_info, shaped_info, with_dtype
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.pointwise import of_others, pointwise_op
 from dovetail.passes.rewriting.rules import create
@@ -25,7 +25,7 @@ class SinkExpansionsPass(Pass, name="sink-expansions", runs_at="joint"):
 
     def run(self, module: ir.Module) -> bool:
         ops = body(Module(module).joint)
-        waiting = [op for op in ops if op.name == _EXPAND and is_open(op.results[0].type)]
+        waiting = [op for op in ops if op.name == _EXPAND and is_open_type(op.results[0].type)]
         for expansion in waiting:  # what is erased on the way is not read again
             waiting += _sink(expansion)
         return bool(waiting)

@@ -56,21 +56,19 @@ class SavedMemory:
         | yes                         |                        |                                         | `COPY`    |
         | no                          | no                     |                                         | `PRIVATE` |
         | no                          | yes                    | yes                                     | `CHECKED` |
+        | no                          | yes                    | nobody says: beside wrapper subclasses  | `CHECKED` |
         | no                          | yes                    | no                                      | `COPY`    |
+
+        Eager minds where its backward raises if the memory has changed, or reads it again: here, that raises.
         """
         root = self.graph.roots[value]
         if root in self._written:
             return Fate.COPY
         if root not in self._handed_out and not isinstance(self.graph.values[root].type, RefType):
             return Fate.PRIVATE
-        return Fate.CHECKED if self._is_kept_by_eager(root) or self.is_static(value) else Fate.COPY
-
-    def _is_kept_by_eager(self, root: int) -> bool:
-        """Whether eager's backward raises if the memory of `root` has changed, or reads it again: here, that raises.
-
-        So does a change beside wrapper subclasses, of which the graph does not say what eager saves.
-        """
-        return root in self._kept_by_eager or (ARGUMENTS in self.graph.joint.attributes and not self._kept_by_eager)
+        nobody_says = ARGUMENTS in self.graph.joint.attributes and not self._kept_by_eager
+        is_checked = root in self._kept_by_eager or self.is_static(value) or nobody_says
+        return Fate.CHECKED if is_checked else Fate.COPY
 
     @cached_property
     def _handed_out(self) -> set[int]:

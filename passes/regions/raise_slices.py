@@ -12,7 +12,7 @@ from dovetail.dialects.statements.recompute import is_pinned
 from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.exactness import is_repeatable
 from dovetail.dialects.torch_facts.ops import Kind
-from dovetail.dialects.torch_facts.types import is_open, is_tensor, with_shape
+from dovetail.dialects.torch_facts.types import is_open_type, is_tensor, with_shape
 from dovetail.passes.base import Pass
 from dovetail.passes.cleanup.compose_views import RESHAPES
 from dovetail.passes.exactness.value_flow import deciding_ops
@@ -55,7 +55,7 @@ class RaiseSlicesPass(Pass, name="raise-slices", runs_at="program"):
         slices = [op for region in Module(module).regions.values() for op in body(region) if op.name == SLICE]
         decided = deciding_ops(module) if slices else set()
         for op in slices:
-            if not any(is_open(each.type) for each in (*op.operands, *op.results)):
+            if not any(is_open_type(each.type) for each in (*op.operands, *op.results)):
                 _raise(op, _Taken(decided, {}))
         return bool(slices)
 

@@ -12,7 +12,7 @@ from dovetail.dialects.sizes.symbols import sizes_map, sizes_of
 from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.ops import Kind, row
 from dovetail.dialects.torch_facts.types import (
-    is_open,
+    is_open_type,
     require_shaped_info,
     require_tensor_info,
     with_dtype,
@@ -75,7 +75,7 @@ def _erase_unused(module: ir.Module) -> None:
 
 def _sum_or_mean(op: ir.Operation) -> ir.Value | None:
     """The sum or the mean `op` in a form that rounds less; None where it is exact enough."""
-    if is_open(op.operands[0].type):
+    if is_open_type(op.operands[0].type):
         return _open_sum(op)
     dims, value = _long(op), op.operands[0]
     if dims is None:

@@ -8,7 +8,7 @@ from dovetail.dialects.attributes import SIZES
 from dovetail.dialects.reading import producer
 from dovetail.dialects.sizes.symbols import KnownSize, known_sizes, sizes_map
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, row
-from dovetail.dialects.torch_facts.types import is_open, shaped_info
+from dovetail.dialects.torch_facts.types import is_open_type, shaped_info
 from dovetail.passes.rewriting.constants import is_none
 
 
@@ -56,6 +56,6 @@ def of_others(op: ir.Operation, operands: Sequence[ir.Value], result: ir.Type, s
 
 def with_known_sizes(made: ir.Value, sizes: Sequence[KnownSize]) -> ir.Value:
     """Says of `made`, the one result of an op, that it has `sizes`, if its type leaves some open; returns it."""
-    if is_open(made.type):
+    if is_open_type(made.type):
         made.owner.attributes[SIZES] = ir.ArrayAttr.get([sizes_map(sizes)])
     return made

@@ -1,20 +1,41 @@
 """The gradients of a compiled call, computed in the way that its caller asks for them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 
 from dovetail.runtime.autograd.border import Border
+from dovetail.runtime.autograd.kept import Kept
+from dovetail.runtime.autograd.layouts import Laid
 from dovetail.runtime.autograd.partial_backward import PartialBackward
-from dovetail.runtime.autograd.replay import Replay
+from dovetail.runtime.autograd.replay import Replay, Start
 from dovetail.runtime.autograd.slots import Slots
 from dovetail.runtime.stats import count_copy
 
 
+class Call(NamedTuple):
+    """What a call leaves for its gradients.
+
+    Attributes:
+        kept: its saved values.
+        start: what a replay must know from before the call; None where none is possible.
+        symbols: the numbers of the call by which the backward's operands lie, by symbol.
+        layouts: how tangents lie, one of each.
+        roots: where gradients lead that can't be differentiated again, to say so when somebody tries.
+    """
+
+    kept: Kept
+    start: Start | None
+    symbols: Mapping[int, int]
+    layouts: Sequence[Laid]
+    roots: Sequence[torch.Tensor]
+
+
 @dataclass(frozen=True)
 class Gradients:
-    """Computes the gradients of a call's arguments from what the call has left, `ctx` and its saved values.
+    """Computes the gradients of a call's arguments from what it has left: its node's `call`, and its saved values.
 
     Attributes:
         border: what the IR says of the call.
@@ -35,22 +56,22 @@ class Gradients:
         if not torch.is_grad_enabled():
             return self._computed(ctx, left, gradients, is_last)
         # By create_graph=True: somebody may differentiate the gradient.
-        reason = self.border.once or ctx.kept.argument_changes(left)
+        reason = self.border.once or ctx.call.kept.argument_changes(left)
         if reason is None:
             return self._differentiable(ctx, left, gradients)
-        roots = ctx.roots or [argument for argument in left[len(self.slots.results) :] if requires_grad(argument)]
+        roots = ctx.call.roots or [argument for argument in left[len(self.slots.results) :] if requires_grad(argument)]
         with torch.no_grad():
             results = self._computed(ctx, left, gradients, is_last)
         return _Once.apply(reason, len(roots), *roots, *results)
 
     def _tangents(self, ctx, gradients: Sequence) -> list:
-        pairs = zip(self.border.tangents, ctx.layouts, strict=True)
+        pairs = zip(self.border.tangents, ctx.call.layouts, strict=True)
         return [tangent.prepare(gradients[tangent.result], layout) for tangent, layout in pairs]
 
     def _computed(self, ctx, left: list, gradients: Sequence, is_last: bool) -> Sequence:
         """Empties `left`."""
         tangents = self._tangents(ctx, gradients)
-        told = self.border.told_by(tangents, ctx.symbols)
+        told = self.border.told_by(tangents, ctx.call.symbols)
         values = [*(left[slot] for slot in self.slots.of_saved), *tangents]
         left.clear()
         del tangents
@@ -87,8 +108,8 @@ class Gradients:
         for index, tensor in zip(self.slots.arguments, left[len(self.slots.results) :], strict=True):
             arguments[index] = tensor
         saved = {number: left[self.slots.of_saved[number]] for number in self.replay.saved}
-        told = self.border.told_by(tangents, ctx.symbols)
-        return self.replay(ctx.start, arguments, tangents, self.border.absent(gradients), saved, told)
+        told = self.border.told_by(tangents, ctx.call.symbols)
+        return self.replay(ctx.call.start, arguments, tangents, self.border.absent(gradients), saved, told)
 
 
 def _is_finite(gradient) -> bool:

@@ -6,7 +6,7 @@ import torch
 
 from dovetail.runtime.autograd.batched import is_batched, one_by_one
 from dovetail.runtime.autograd.border import Border
-from dovetail.runtime.autograd.gradients import Gradients, requires_grad
+from dovetail.runtime.autograd.gradients import Call, Gradients, requires_grad
 from dovetail.runtime.autograd.interrupted import Interrupted
 from dovetail.runtime.autograd.kept import has_hooks, keep
 from dovetail.runtime.autograd.partial_backward import PartialBackward
@@ -34,7 +34,7 @@ def make_border(
     """Returns the function that runs `forward` as one autograd node whose gradient is `backward`.
 
     Both take one list, which they empty, `backward` also what `border.told_by` gives. What a call leaves for its
-    backward is `Kept`, of which `Gradients` computes. Of batched gradients, each has a backward. `interrupted`, where
+    backward is a `Call`, of which `Gradients` computes. Of batched gradients, each has a backward. `interrupted`, where
     the call writes arguments, is told of the results before hooks see what is saved.
     """
     slots = Slots(border, replay.arguments)
@@ -44,18 +44,19 @@ def make_border(
     class Dovetail(CompiledCall):  # PyTorch names the node in the graph after its class
         @staticmethod
         def forward(ctx, *arguments):
-            ctx.start = replay.start(arguments) if border.once is None else None
+            start = replay.start(arguments) if border.once is None else None
             results = forward(list(arguments))
             if bases:
                 shown = enumerate(results)
                 results = tuple(_view_of(bases[index], result) if index in bases else result for index, result in shown)
             if interrupted is not None and has_hooks():
                 interrupted.results = results[: border.owned]
-            ctx.kept, ctx.symbols = keep(ctx, slots, results, arguments), border.numbers(arguments)
-            ctx.layouts = border.layouts_of_tangents or [each.layout(results[each.result]) for each in border.tangents]
-            # A gradient that can't be differentiated again must lead somewhere, to say so when somebody tries.
-            ctx.roots = (
-                [argument for argument in arguments if requires_grad(argument)] if border.once is not None else []
+            ctx.call = Call(
+                keep(ctx, slots, results, arguments),
+                start,
+                border.numbers(arguments),
+                border.layouts_of_tangents or [each.layout(results[each.result]) for each in border.tangents],
+                [argument for argument in arguments if requires_grad(argument)] if border.once is not None else [],
             )
             ctx.set_materialize_grads(False)
             ctx.mark_non_differentiable(*[results[index] for index in border.non_differentiable])
@@ -63,7 +64,7 @@ def make_border(
 
         @staticmethod
         def backward(ctx, *gradients):
-            kept = ctx.kept
+            kept = ctx.call.kept
             kept.check(gradients)
             left = kept.take(ctx, gradients)
             is_last = kept.is_last()

@@ -118,7 +118,7 @@ class Guard:
 
     def _check_overlaps(self, tensors: Sequence[torch.Tensor]) -> None:
         if None not in self.extents:
-            self._check_starts(addresses(tensors))
+            self._starts_check(addresses(tensors))
             return
         pairs = zip(self.extents, tensors, strict=True)
         extents = [extent_of(tensor) if nbytes is None else nbytes for nbytes, tensor in pairs]
@@ -128,10 +128,10 @@ class Guard:
     def of_addresses(self) -> Callable[[bytes], None] | None:
         """The check as a function of `addresses(tensors)`; None where that is not all that it must know."""
         asks_more = self.tracked or self.apart or self.offsets or self.groups or None in self.extents
-        return None if asks_more or not self.mutated else self._check_starts
+        return None if asks_more or not self.mutated else self._starts_check
 
     @cached_property
-    def _check_starts(self) -> Callable[[bytes], None]:
+    def _starts_check(self) -> Callable[[bytes], None]:
         """The sweep over spans of known sizes, where they start; an optimizer's start where they did the last time."""
         return lru_cache(_REMEMBERED)(partial(self._sweep, self._spans([nbytes or 0 for nbytes in self.extents])))
 

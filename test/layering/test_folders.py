@@ -40,7 +40,7 @@ def test_each_folder_says_what_lives_there(repository: Path) -> None:
     """Catches a folder of which a reader has to guess what belongs into it, and what does not."""
     for path in packages(repository):
         text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-        sentences = re.findall(r"[.;](?=\s|$)", text)
+        sentences = re.findall(r"[.](?=\s|$)", text)
         assert len(sentences) >= 2, f"{path.relative_to(repository)}: expected two sentences, got {text!r}"
 
 

@@ -192,7 +192,7 @@ def test_saved_values_die_in_the_backward():
     """Catches activations that live on after the backward, in the graph or in the program (J5)."""
     weight = ones(64, 64)
     result = compiled(lambda x, w: (torch.relu(x @ w) @ w).sum())(ones(64, 64), weight)
-    private = [weakref.ref(each) for each in result.grad_fn.kept.held]
+    private = [weakref.ref(each) for each in result.grad_fn.call.kept.held]
     assert private, "expected the product to be saved"
     result.backward()
     gc.collect()
@@ -322,7 +322,7 @@ def test_saved_values_die_once_nothing_can_use_them():
     hidden, head = compiled(fn)(x, w)
     node = hidden.grad_fn
     hidden.sum().backward()
-    assert node.kept.held is None
+    assert node.call.kept.held is None
     with pytest.raises(RuntimeError, match="a second time"):
         head.sum().backward()
 
