@@ -1,14 +1,11 @@
 """GPUs that regions are compiled for, as IREE's code generation knows them."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from dovetail.backends.base_target import COMMON_FLAGS, Target
 from dovetail.backends.compiling.compiler_runs import CompilerRuns, Run
 from dovetail.backends.cuda.assembler import Assembled, assemble, assembler_version
-
-_DEVICE = re.compile(r'torch\.constant\.device "cuda:\d+"')
 
 
 @dataclass(frozen=True)
@@ -65,9 +62,7 @@ class CudaTarget(Target):
         start = "module {"
         if not text.startswith(start):
             raise ValueError(f"expected a module without attributes, got {text.partition(chr(10))[0]!r}")
-        # All of a region is on one device, and IREE's input takes ops for none but the CPU.
-        text = _DEVICE.sub('torch.constant.device "cpu"', text.removeprefix("module "))
-        return f"module attributes {{hal.device.targets = [{self.attribute()}]}} {text}"
+        return f"module attributes {{hal.device.targets = [{self.attribute()}]}} {text.removeprefix('module ')}"
 
     def attribute(self) -> str:
         """IREE's attribute for one such GPU."""

@@ -11,6 +11,7 @@ from dovetail.dialects.building.kept_numbers import keep_numbers
 from dovetail.dialects.context import make_context
 from dovetail.dialects.reading import Module, body, drop_attributes
 from dovetail.dialects.sizes.bound_sizes import Range, bind_sizes, symbol_ranges
+from dovetail.dialects.statements.devices import CPU
 from dovetail.dialects.statements.regions import CHOICE
 
 
@@ -29,6 +30,9 @@ def _text(region: func.FuncOp, ranges: Mapping[int, Range]) -> str:
         main = region.operation.clone(ip=ir.InsertionPoint(module.body))
         for op in body(main.opview):
             drop_attributes(op, PINNED, SIZES)
+            if op.name == "torch.constant.device":
+                # All of a region is on one device, and IREE's input takes ops for none but the CPU.
+                op.attributes["value"] = ir.StringAttr.get(CPU)
         make_main(main.opview)
         keep_choices(main.opview)
         keep_numbers(main.opview)
