@@ -71,17 +71,30 @@ def _wrap_rows(block: ir.Block, shape: Shape) -> None:
 def _merge_columns(block: ir.Block) -> None:
     """Makes one loop of sums of columns that read the same, and of what computes their terms for them alone."""
     graph = TensorGraph(block)
-    terms = {
+    groups = [[graph.ops[number] for number in group] for group in _column_groups(graph, _terms(graph))]
+    for group in groups:
+        # Read anew: what was merged before moved others, and must itself move with what it needs.
+        graph = TensorGraph(block)
+        sums = [graph.number(op.results[0]) for op in group]
+        for together in [sums] if _are_apart(graph, sums) else [[number] for number in sums]:
+            merged = merge(graph, together, _terms(graph))
+            graph.move_behind(set(together), merged)
+        graph.erase_unused(graph.needed_by(sums))
+    _part_columns(block)
+
+
+def _terms(graph: TensorGraph) -> set[int]:
+    """The loops over elements that may become part of those that take them."""
+    return {
         number
         for number, loops in enumerate(graph.loops)
         if loops and not loops.reduces and is_mergeable(graph, number) and not graph.is_stored(number)
     }
-    groups = _column_groups(graph, terms)
-    for sums in groups:
-        merged = merge(graph, sums, terms)
-        graph.move_behind(set(sums), merged)
-    graph.erase_unused(graph.needed_by(number for sums in groups for number in sums))
-    _part_columns(block)
+
+
+def _are_apart(graph: TensorGraph, numbers: list[int]) -> bool:
+    """Whether none of `numbers` needs another."""
+    return all(graph.reached(graph.needs[number]).isdisjoint(numbers) for number in numbers)
 
 
 def _part_columns(block: ir.Block) -> None:

@@ -758,6 +758,41 @@ def test_results_are_written_once_and_small_sums_share_a_kernel(kernels: Callabl
     assert "cvt.rn.bf16x2.f32" in sums  # rounded to half precision all the same
 
 
+DEVIATIONS = """module {
+  func.func @main(%x: !X, %y: !X, %s: !MS, %t: !MS) {
+    %none = torch.constant.none
+    %false = torch.constant.bool false
+    %zero = torch.constant.int 0
+    %one = torch.constant.int 1
+    %middle = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>
+    %first = torch.prim.ListConstruct %zero : (!torch.int) -> !torch.list<int>
+    %0 = torch.aten.sum.dim_IntList %x, %middle, %false, %none : !X, !torch.list<int>, !torch.bool, !torch.none -> !P
+    %1 = torch.aten.sum.dim_IntList %0, %first, %false, %none : !P, !torch.list<int>, !torch.bool, !torch.none -> !S
+    %2 = torch.aten.sub.Tensor %x, %1, %one : !X, !S, !torch.int -> !X
+    %3 = torch.aten.mul.Tensor %2, %2 : !X, !X -> !X
+    %4 = torch.aten.sum.dim_IntList %3, %middle, %false, %none : !X, !torch.list<int>, !torch.bool, !torch.none -> !P
+    %5 = torch.aten.sum.dim_IntList %4, %first, %false, %none : !P, !torch.list<int>, !torch.bool, !torch.none -> !S
+    %6 = torch.aten.sum.dim_IntList %y, %middle, %false, %none : !X, !torch.list<int>, !torch.bool, !torch.none -> !P
+    %7 = torch.aten.sum.dim_IntList %6, %first, %false, %none : !P, !torch.list<int>, !torch.bool, !torch.none -> !S
+    %8 = torch.aten.sub.Tensor %y, %7, %one : !X, !S, !torch.int -> !X
+    %9 = torch.aten.mul.Tensor %8, %8 : !X, !X -> !X
+    %10 = torch.aten.sum.dim_IntList %9, %middle, %false, %none : !X, !torch.list<int>, !torch.bool, !torch.none -> !P
+    %11 = torch.aten.sum.dim_IntList %10, %first, %false, %none : !P, !torch.list<int>, !torch.bool, !torch.none -> !S
+    torch.overwrite.tensor.contents %5 overwrites %s : !S, !MS
+    torch.overwrite.tensor.contents %11 overwrites %t : !S, !MS
+    return
+  }
+}"""
+
+REGIONS["two deviations"] = written(DEVIATIONS, BESIDE_TYPES)
+
+
+def test_small_sums_of_two_chains_share_kernels(kernels: Callable):
+    """Would catch sums that are merged before what they need is moved: regions of two batch norms had IREE's tiles."""
+    steps, _, _ = kernels("two deviations")
+    assert [step["tiling"] for step in steps] == ["columns"] * 6
+
+
 def test_what_a_region_reads_and_writes_is_no_early_result():
     """Would catch a new value written to an argument while another kernel still needs the old one."""
     text = """module {
