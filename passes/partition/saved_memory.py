@@ -43,11 +43,6 @@ class SavedMemory:
         ref = self.graph.nodes[producer].operands[0]
         return ref < len(self.facts) and STATIC in self.facts[ref]
 
-    def is_weight(self, value: int) -> bool:
-        """Whether it lies in the memory of a parameter or buffer."""
-        root = self.graph.roots[value]
-        return root < len(self.facts) and STATIC in self.facts[root]
-
     def fate(self, value: int) -> Fate:
         """What becomes of a value when it is saved.
 

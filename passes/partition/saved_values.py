@@ -8,13 +8,12 @@ from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.row import IN_REGIONS, Kind
 from dovetail.dialects.torch_facts.types import is_number
 from dovetail.passes.partition.halves import Halves
-from dovetail.passes.partition.joint_graph import JointGraph
+from dovetail.passes.partition.joint_graph import JointGraph, JointNode
 from dovetail.passes.partition.memory_budget import within_budget
 from dovetail.passes.partition.min_cut import Cost, RecomputeNetwork
 from dovetail.passes.partition.recompute_price import recompute_prices
 from dovetail.passes.partition.repeated_decisions import repeated_decisions
 from dovetail.passes.partition.saved_memory import Fate, SavedMemory
-from dovetail.passes.rewriting.pointwise import converts
 
 # The cost of a byte. It is more than of all the free values of a graph, which cost 1 so that none is saved in vain.
 _BYTE = 4096
@@ -43,25 +42,26 @@ def _cheapest(graph: JointGraph, halves: Halves, memory: SavedMemory, algorithm:
     if budget == 1:
         without_work: list[Cost] = [None if price else price for price in prices]
         network = RecomputeNetwork(graph, halves.needed, without_work)
-        return network.cut(_kept_weights(graph, memory, costs), without_work)
+        return network.cut(_with_kept(graph, halves, memory, costs), without_work)
     cut = partial(RecomputeNetwork(graph, halves.needed, prices).cut, costs)
     return within_budget(budget, prices, cut, lambda values: sum(costs[value] or 0 for value in values) // _BYTE)
 
 
-def _kept_weights(graph: JointGraph, memory: SavedMemory, costs: list[Cost]) -> list[Cost]:
-    """`costs`, of next to nothing for weights that a GPU's library calls take in another type, as autocast has them.
+def _with_kept(graph: JointGraph, halves: Halves, memory: SavedMemory, costs: list[Cost]) -> list[Cost]:
+    """`costs`, none of what library calls of a GPU take in both halves: images, activations, converted weights.
 
-    Eager keeps them, too. To convert them again takes a launch each, and moves three times what is saved.
+    The forward puts it into memory, and eager keeps it there. Computed again, it takes the backward a launch that reads
+    as much and writes all of it, also where all that it is computed from is saved anyway.
     """
     if not _is_on_gpu(graph):
         return costs
-    in_memory = _in_memory(graph)
-    weights = {
-        node.results[0]
-        for node in graph.nodes
-        if converts(node.op) and graph.roots[node.results[0]] in in_memory and memory.is_weight(node.operands[0])
-    }
-    return [cost and (1 if value in weights else cost) for value, cost in enumerate(costs)]
+    backward = [index for index, node in enumerate(graph.nodes) if index in halves.backward and _is_apart(node)]
+    taken = {graph.roots[value] for index in backward for value in graph.nodes[index].operands}
+    kept = taken & _in_memory(graph, halves.backward)
+    return [
+        cost and (0 if graph.roots[value] in kept and memory.fate(value) is not Fate.COPY else cost)
+        for value, cost in enumerate(costs)
+    ]
 
 
 def save_costs(graph: JointGraph, memory: SavedMemory) -> list[Cost]:
@@ -78,10 +78,17 @@ def _is_on_gpu(graph: JointGraph) -> bool:
     return device_type(graph.joint.operation.parent) == "cuda"
 
 
-def _in_memory(graph: JointGraph) -> set[int]:
-    """By their roots, the values that stand in memory whether or not they are saved: what is no part of a region."""
-    apart = [node for node in graph.nodes if node.kind not in (*IN_REGIONS, Kind.CONSTANT, Kind.VIEW)]
+def _in_memory(graph: JointGraph, but: Container[int] = ()) -> set[int]:
+    """By their roots, the values that stand in memory whether or not they are saved: what is no part of a region.
+
+    What stands there only by nodes of `but` is left out.
+    """
+    apart = [node for index, node in enumerate(graph.nodes) if index not in but and _is_apart(node)]
     return {graph.roots[value] for node in apart for value in (*node.operands, *node.results)}
+
+
+def _is_apart(node: JointNode) -> bool:
+    return node.kind not in (*IN_REGIONS, Kind.CONSTANT, Kind.VIEW)
 
 
 def _cost(graph: JointGraph, memory: SavedMemory, value: int, in_memory: Container[int] | None) -> Cost:

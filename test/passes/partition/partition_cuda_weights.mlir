@@ -4,7 +4,7 @@
 // RUN: sed 's/cuda:sm_90/cpu/' %s | dovetail-opt - --pass-pipeline='partition' | FileCheck %s --check-prefix=BUDGET
 //
 // Catches a weight that autocast converts for a product, and the backward converts again: a launch and three times its
-// bytes. What is no parameter is converted again as before, and so is a weight on a CPU, or where memory has a budget.
+// bytes. So it is on a CPU, or where memory has a budget.
 
 !v = !torch.vtensor<[64,64],f32>
 !h = !torch.vtensor<[64,64],bf16>
