@@ -23,6 +23,9 @@ from dovetail.passes.rewriting.pointwise import converts
 _SMALL = 1 << 18
 """Bytes that take a GPU less time than a launch, which early conversions share."""
 
+_QUICK = 1 << 24
+"""Bytes that take a GPU a few microseconds: conversions that wait for others share launches, but hold memory."""
+
 _UNPLACED = {ReadOp.OPERATION_NAME: "read", OwnOp.OPERATION_NAME: "own", func.ReturnOp.OPERATION_NAME: "end"}
 
 
@@ -36,6 +39,7 @@ class PlacedGraph:
         is_effect: whether it is a library call from the start, which keeps its order.
         enters: whether it is a view that can move into a region.
         is_early: whether it converts, on a GPU, a small tensor that the function is given, for library calls alone.
+        is_late: whether it converts, on a GPU, what a library call gives, for the function's caller alone.
         is_joined: whether it lists tensors for regions, which take those that lie in memory and compute the others.
         producers, users: the numbers of the ops that compute its operands, and of those that use its results.
         operands, results: its values.
@@ -49,6 +53,7 @@ class PlacedGraph:
     is_effect: list[bool] = field(default_factory=list)
     enters: list[bool] = field(default_factory=list)
     is_early: list[bool] = field(default_factory=list)
+    is_late: list[bool] = field(default_factory=list)
     is_joined: list[bool] = field(default_factory=list)
     producers: list[list[int]] = field(default_factory=list)
     users: list[list[int]] = field(default_factory=list)
@@ -71,6 +76,7 @@ class PlacedGraph:
             is_unpacked = op.name == UNPACK and graph.placement[made_by[operands[0]]] == "host"
             graph.enters.append(graph.placement[-1] == "view" and not is_unpacked and _may_enter(op, device))
             graph.is_early.append(device != "cpu" and graph._converts_given(op))
+            graph.is_late.append(device != "cpu" and graph._converts_called(op))
             graph.operands.append(operands)
             graph.results.append(results)
             given = dict.fromkeys(operands)
@@ -86,6 +92,7 @@ class PlacedGraph:
         for op, users in zip(graph.ops, graph.users, strict=True):
             number = len(graph.is_joined)
             graph.is_early[number] = graph.is_early[number] and graph._is_for_calls(number)
+            graph.is_late[number] = graph.is_late[number] and graph._is_for_caller(number)
             is_list = bool(users) and op.name == LIST
             graph.is_joined.append(is_list and all(graph.placement[user] == "region" for user in users))
         return graph
@@ -93,6 +100,21 @@ class PlacedGraph:
     def _converts_given(self, op: ir.Operation) -> bool:
         made = self.made_by.get(op.operands[0]) if converts(op) and not is_open_op(op) else None
         return made is not None and self.placement[made] == "read" and expected_bytes(op.operands[:1]) <= _SMALL
+
+    def _converts_called(self, op: ir.Operation) -> bool:
+        if not converts(op) or is_open_op(op) or expected_bytes(op.results) > _QUICK:
+            return False
+        made = self.made_by.get(op.operands[0])
+        while made is not None and self.placement[made] == "view":
+            made = self.made_by.get(self.operands[made][0])
+        return made is not None and self.placement[made] == "host"
+
+    def _is_for_caller(self, number: int) -> bool:
+        """Whether what op `number` computes is returned, itself or a view of it, and nothing else takes it."""
+        return bool(self.users[number]) and all(
+            self.placement[user] == "end" or (self.placement[user] == "view" and self._is_for_caller(user))
+            for user in self.users[number]
+        )
 
     def _is_for_calls(self, number: int) -> bool:
         """Whether no region takes what op `number` computes, directly or through views."""

@@ -80,7 +80,8 @@ def _on_host(graph: PlacedGraph) -> list[bool]:
 def _latest(graph: PlacedGraph, earliest: list[int], on_host: list[bool], is_backward: bool) -> list[int]:
     """Moves ops to the level of their first user; what the function returns, most host calls, and early ops stay.
 
-    In the backward, host calls that need no tangent are recomputed, or were left for it: they move too.
+    In the backward, host calls that need no tangent are recomputed, or were left for it: they move too. Gradients are
+    converted last.
     """
     level = list(earliest)
     stays = _from_arguments(graph) if is_backward else [True] * len(graph)
@@ -88,6 +89,9 @@ def _latest(graph: PlacedGraph, earliest: list[int], on_host: list[bool], is_bac
         placement = graph.placement[number]
         is_called_late = placement == "host" and not stays[number] and not graph.is_effect[number]
         if graph.is_early[number] and not is_backward:
+            continue
+        if graph.is_late[number] and is_backward:
+            level[number] = max(earliest)  # with all others, in few kernels
             continue
         if placement in ("region", "view") or is_called_late:
             bounds = (_before(graph, user, number, level, earliest, on_host) for user in graph.users[number])
