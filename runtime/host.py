@@ -5,7 +5,7 @@ from functools import partial
 
 import torch
 
-from dovetail.backends.python.tensors import WRITES, in_rows, laid_out, with_strides
+from dovetail.backends.python.tensors import WRITES, in_rows, laid_out, with_strides, write_numbers
 from dovetail.runtime.checks.addresses import are_importable
 from dovetail.runtime.launches.iree_executable import Executable, prepare, ready
 from dovetail.runtime.stats import count_copy
@@ -44,6 +44,13 @@ def _counted_write(write: Callable) -> Callable:
         write(ref, value)
 
     return run
+
+
+def _counted_numbers(refs: tuple[torch.Tensor, ...], values: tuple[torch.Tensor, ...]) -> None:
+    for value in values:
+        if value.numel():
+            count_copy("value into a mutated input")
+    write_numbers(refs, values)
 
 
 def _all_ready(device: str) -> Callable:
@@ -92,6 +99,7 @@ HELPERS: Mapping[str, Callable] = {
     "copy": _counted(torch.Tensor.clone, "value in memory of its own"),
     "laid_out": _laid_out,
     "in_rows": _counted(in_rows, "operand of a kernel that needs its last dimension contiguous"),
+    "write_numbers": _counted_numbers,
     **{f"write_{mode}": _counted_write(write) for mode, write in WRITES.items()},
 }
 HOST_HELPERS: Mapping[str, Callable] = {"ready": _all_ready, "are_importable": are_importable, **HELPERS}

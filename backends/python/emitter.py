@@ -25,6 +25,7 @@ from dovetail.dialects.attributes import IN_PLACE
 from dovetail.dialects.dovetail import AllocOp, DestinationOp, FreeOp, PartOp, ReadOp, ReuseOp, TangentOp, WriteOp
 from dovetail.dialects.memory.aliases import with_aliases
 from dovetail.dialects.memory.buffers import Buffers, host_buffers
+from dovetail.dialects.memory.copied_writes import are_independent, is_copied
 from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Module, Role, arguments, body, module_of, role, symbol, terminator
 from dovetail.dialects.sizes.symbols import all_symbols
@@ -79,7 +80,8 @@ class Emitter:
     in for those of `backends.python.aten`, and "ready", where it is there, is what the operands of updates in place go
     through, so that no copy of them can fail later. With `has_layouts` it also takes the strides of what `@layouts`
     returns, which operands in the backward lie as. `starts` counts the lines before each op's. `run` are the op that is
-    emitted and those beside it which Python asks one question for. `allocators` names what allocates on a GPU.
+    emitted and those beside it which Python asks one question for, or makes one call of. `allocators` names what
+    allocates on a GPU.
     """
 
     function: func.FuncOp
@@ -117,11 +119,13 @@ class Emitter:
             self.line(f"gradients = [None] * {len(parameters)}")
         if role(self.function) is Role.REGION:
             spoil_results(self)
-        for _, run in groupby(self._ops, _question):
-            self.run = list(run)
-            for op in self.run:
-                self.starts.append(len(self.lines))
-                self._statement(op)
+        for question, ops in groupby(self._ops, _question):
+            run = list(ops)
+            is_order_free = question != _COPIED or are_independent(self.function, [op.opview for op in run])
+            for self.run in [run] if is_order_free else [[op] for op in run]:
+                for op in self.run:
+                    self.starts.append(len(self.lines))
+                    self._statement(op)
         return Source(name, "\n".join(self.lines) + "\n", self.namespace)
 
     def line(self, text: str) -> None:
@@ -232,13 +236,18 @@ class Emitter:
             emit_torch(self, op)
 
 
+_COPIED = (WriteOp, "copied")
+
+
 def _question(op: ir.Operation) -> tuple | None:
-    """What must be known before `op` runs; what is known of many at once costs little each."""
+    """What must be known before `op` runs, or how it is done; of many at once it costs little each."""
     match op.opview:
         case DestinationOp() as destination:
             return DestinationOp, destination.proof_name == "none"
         case WriteOp() if IN_PLACE in op.attributes:
             return (WriteOp,)
+        case WriteOp() as write if is_copied(write):
+            return _COPIED
     return None
 
 

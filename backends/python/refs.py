@@ -16,6 +16,7 @@ from dovetail.dialects import dovetail as ours
 from dovetail.dialects.attributes import IN_PLACE
 from dovetail.dialects.by_key import by_key
 from dovetail.dialects.dovetail.types import OPEN
+from dovetail.dialects.memory.copied_writes import is_copied
 from dovetail.dialects.memory.named_memory import lies_as_stated
 from dovetail.dialects.memory.roots import memory_root
 
@@ -38,6 +39,9 @@ def _read(emitter: Emitter, op: ours.ReadOp) -> None:
 
 def _write(emitter: Emitter, op: ours.WriteOp) -> None:
     """A value in place already is written only where its region could not take the memory itself."""
+    if len(emitter.run) > 1 and is_copied(op):
+        _write_together(emitter, op)
+        return
     write = emitter.bound(f"write_{op.mode_name}", tensors.WRITES[op.mode_name])
     ref, value, count = emitter.name(op.ref), emitter.name(op.value), op.version_count
     is_in_place, indent = IN_PLACE in op.attributes, ""
@@ -54,6 +58,15 @@ def _write(emitter: Emitter, op: ours.WriteOp) -> None:
     emitter.line(f"{indent}{write}({ref}, {value})")
     if count > 1:
         emitter.line(f"{indent}{_moved(emitter, [ref], count - 1)}")
+
+
+def _write_together(emitter: Emitter, op: ours.WriteOp) -> None:
+    """Whole numbers that are copied one after the other are copied by the first of them."""
+    if op != emitter.run[0].opview:
+        return
+    write, ops = emitter.bound("write_numbers", tensors.write_numbers), [each.opview for each in emitter.run]
+    refs, values = ([emitter.name(getattr(each, name)) for each in ops] for name in ("ref", "value"))
+    emitter.line(f"{write}(({as_tuple(refs)}), ({as_tuple(values)}))")
 
 
 def _otherwise(emitter: Emitter, indent: str, are_in_place: str, ops: Sequence[ours.WriteOp]) -> None:

@@ -58,6 +58,16 @@ def _write_no_grad(ref: torch.Tensor, value: torch.Tensor) -> None:
         torch._C._set_grad_enabled(was_enabled)
 
 
+def write_numbers(refs: tuple[torch.Tensor, ...], values: tuple[torch.Tensor, ...]) -> None:
+    """Copies whole numbers to arguments, all at once: a launch on a GPU, whose versions move by one each."""
+    was_enabled = torch.is_grad_enabled()
+    torch._C._set_grad_enabled(False)
+    try:
+        torch._foreach_copy_(refs, values)
+    finally:
+        torch._C._set_grad_enabled(was_enabled)
+
+
 def _write_hidden(ref: torch.Tensor, value: torch.Tensor) -> None:
     # Unlike `detach()`, which shares the version counter.
     ref.data.copy_(value)

@@ -1,6 +1,6 @@
 """Which arguments of a function share memory, as the guard that it calls declares them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
@@ -14,6 +14,14 @@ def with_aliases(function_op: func.FuncOp, refs: Iterable[ir.Value]) -> set[ir.V
     """`refs`, and the arguments of `function_op` that share memory with one of them."""
     found = set(refs)
     return found.union(*(group for group in memory_groups(function_op) if found.intersection(group)))
+
+
+def are_apart(function_op: func.FuncOp, refs: Sequence[ir.Value]) -> bool:
+    """Whether no two of `refs`, arguments of `function_op`, lie in memory that they share."""
+    written = set(refs)
+    return len(written) == len(refs) and all(
+        len(written.intersection(each)) <= 1 for each in memory_groups(function_op)
+    )
 
 
 def memory_groups(function_op: func.FuncOp) -> list[list[ir.Value]]:

@@ -1,6 +1,7 @@
 """Pass `prove-in-place`: regions write mutated arguments' memory themselves, where that is proved to be safe."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
@@ -10,6 +11,7 @@ from dovetail.dialects.by_key import by_key
 from dovetail.dialects.dovetail import AllocOp, ReadOp, WriteOp
 from dovetail.dialects.dovetail.ops.destination import destination
 from dovetail.dialects.memory.argument_names import argument_name
+from dovetail.dialects.memory.copied_writes import are_independent, is_copied
 from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Module, Role, body, is_used, of_class, terminator, users
 from dovetail.dialects.sizes.symbols import state_sizes
@@ -53,7 +55,22 @@ class ProveInPlacePass(Pass, name="prove-in-place", runs_at="regions"):
                 write.attributes[NOT_IN_PLACE] = ir.StringAttr.get(reason)
         if plan.stages:
             _rewrite(module, found.forward, plan)
+        _put_copies_last(found.call, writes)
         return bool(writes or plan.stages)
+
+
+def _put_copies_last(caller: func.FuncOp, writes: Sequence[WriteOp]) -> None:
+    """Writes of whole numbers that are copied come behind those beside them: one call copies all of them."""
+    beside = {write.operation for write in writes}
+    for is_write, run in groupby(body(caller), beside.__contains__):
+        ops = [op.opview for op in run] if is_write else []
+        copied = [op.operation for op in ops if is_copied(op)]
+        if len(copied) > 1 and are_independent(caller, ops):
+            behind = ops[-1].operation
+            for op in copied:
+                if op != behind:
+                    op.move_after(behind)
+                    behind = op
 
 
 def in_place_remarks(module: ir.Module) -> Iterator[str]:

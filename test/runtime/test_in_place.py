@@ -11,6 +11,7 @@ from torch import nn
 import dovetail
 from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.backends.python import tensors
+from dovetail.runtime import host
 from dovetail.runtime.updates import Updates
 
 WRITTEN, MISALIGNED = "value into a mutated input", "mutated input that is not aligned"
@@ -213,6 +214,54 @@ def test_running_statistics_in_training(op_by_op):
     module = nn.Sequential(nn.Conv2d(2, 5, 3), nn.BatchNorm2d(5))
     copies = copies_of(module, torch.randn(3, 2, 6, 6, requires_grad=True))
     assert copies.get(WRITTEN, 0) <= 2
+
+
+def test_whole_numbers_are_copied_at_once(op_by_op, monkeypatch):
+    """Catches a call, on a GPU a launch, for each counter of a model, and values or versions that are not eager's."""
+    taken: list[int] = []
+
+    def record(refs, values):
+        taken.append(len(refs))
+        tensors.write_numbers(refs, values)
+
+    monkeypatch.setattr(host, "write_numbers", record)
+
+    def step(first, mean, second, var, third):
+        first.add_(1)
+        mean.mul_(0.5)
+        second.copy_(first * 2)
+        var.mul_(0.25)
+        third.add_(first)
+
+    def given():
+        return [torch.tensor(3), torch.rand(4), torch.arange(5), torch.rand(4), torch.tensor(True).int()]
+
+    eager, ours = given(), given()
+    ours[1].copy_(eager[1])
+    ours[3].copy_(eager[3])
+    compiled = torch.compile(step, backend="dovetail", options={"strict": True})
+    for _ in range(2):
+        step(*eager)
+        compiled(*ours)
+        for mine, theirs in zip(ours, eager, strict=True):
+            assert torch.equal(mine, theirs)
+            assert mine._version == theirs._version + (0 if mine.dtype is not torch.float32 else 1)
+    assert taken == [2, 2]
+    assert copies_of(step, *given())[WRITTEN] == 2 * 2
+
+
+def test_whole_numbers_in_shared_memory_are_written_in_order(op_by_op):
+    """Catches a later write to a part of what an earlier one writes that is not the last."""
+
+    def step(whole, part):
+        whole.add_(1)
+        part.mul_(10)
+
+    eager, ours = torch.arange(6), torch.arange(6)
+    step(eager, eager[:3])
+    torch.compile(step, backend="dovetail")(ours, ours[:3])
+    assert torch.equal(ours, eager)
+    assert ours._version == eager._version
 
 
 def test_version_counters_move_as_eagerly(op_by_op):
