@@ -30,6 +30,8 @@ _ENOUGH_TILES = 528
 """Workgroups that have columns to add up, below which blocks of rows are made smaller."""
 _TILES_WITHOUT_PARTS = 256
 """Workgroups from which on a second launch, which adds up blocks, costs more than what stands idle."""
+_FACTORS = 2, 3, 5, 7
+"""Numbers of parts that a block of rows is cut in, as those of images of 7 by 7 are."""
 _MOST_ROWS_OF_A_TILE = 16_384
 """Rows after which what a thread adds up one after the other is too much rounded."""
 
@@ -99,8 +101,14 @@ def block_of_column(outer: int, count: int, inner: int) -> int | None:
     if count <= _MOST_ROWS_OF_A_TILE and outer * (inner // COLUMN_TILE) >= _TILES_WITHOUT_PARTS:
         return None
     block = count
-    while block % (2 * ROW_TILE) == 0 and (
-        block > _MOST_ROWS_OF_A_TILE or outer * (count // block) * (inner // COLUMN_TILE) < _ENOUGH_TILES
-    ):
-        block //= 2
+    while block > _MOST_ROWS_OF_A_TILE or outer * (count // block) * (inner // COLUMN_TILE) < _ENOUGH_TILES:
+        factor = next((each for each in _FACTORS if block % (each * ROW_TILE) == 0), 0)
+        if not factor or (factor > 2 and not _pays(outer, count * factor // block, inner, block)):
+            break
+        block //= factor
     return block if block < count else None
+
+
+def _pays(outer: int, parts: int, inner: int, block: int) -> bool:
+    """Whether blocks of `block` rows are worth being cut in so many parts, the sums of which many threads add up."""
+    return block >= _SMALLEST_BLOCK and (column_form(parts, inner) or outer * parts * inner <= MOST_BY_FEW)

@@ -131,16 +131,32 @@ module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
 
   // Each of few threads added up whole columns where IREE made one kernel with what takes their sums.
   // CHECK-LABEL: func.func private @of_images_channels_last(
-  // CHECK: %[[ROWS:.*]] = torch.aten.reshape {{.*}} -> !torch.vtensor<[1,3136,512],f32>
-  // CHECK: torch.aten.sum.dim_IntList %[[ROWS]], {{.*}} -> !torch.vtensor<[1,512],f32>
-  func.func private @of_images_channels_last(%x: !torch.vtensor<[64,7,7,512],f32>) -> !torch.vtensor<[512],f32> attributes {dovetail.role = "region"} {
+  // CHECK: %[[ROWS:.*]] = torch.aten.reshape {{.*}} -> !torch.vtensor<[1,3136,4096],f32>
+  // CHECK: torch.aten.sum.dim_IntList %[[ROWS]], {{.*}} -> !torch.vtensor<[1,4096],f32>
+  func.func private @of_images_channels_last(%x: !torch.vtensor<[64,7,7,4096],f32>) -> !torch.vtensor<[4096],f32> attributes {dovetail.role = "region"} {
     %none = torch.constant.none
     %false = torch.constant.bool false
     %int0 = torch.constant.int 0
     %int1 = torch.constant.int 1
     %int2 = torch.constant.int 2
     %pixels = torch.prim.ListConstruct %int0, %int1, %int2 : (!torch.int, !torch.int, !torch.int) -> !torch.list<int>
-    %0 = torch.aten.sum.dim_IntList %x, %pixels, %false, %none : !torch.vtensor<[64,7,7,512],f32>, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[512],f32>
-    return %0 : !torch.vtensor<[512],f32>
+    %0 = torch.aten.sum.dim_IntList %x, %pixels, %false, %none : !torch.vtensor<[64,7,7,4096],f32>, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[4096],f32>
+    return %0 : !torch.vtensor<[4096],f32>
+  }
+
+  // Few workgroups had all the rows of images of 7 by 7, whose number two divides no further: 64 of a GPU's hundreds.
+  // CHECK-LABEL: func.func private @of_blocks_of_seven(
+  // CHECK: %[[BLOCKS:.*]] = torch.aten.reshape {{.*}} -> !torch.vtensor<[1,28,448,256],f32>
+  // CHECK: %[[PARTS:.*]] = torch.aten.sum.dim_IntList %[[BLOCKS]], {{.*}} -> !torch.vtensor<[1,28,256],f32>
+  // CHECK: torch.aten.sum.dim_IntList %[[PARTS]], {{.*}} -> !torch.vtensor<[1,256],f32>
+  func.func private @of_blocks_of_seven(%x: !torch.vtensor<[64,14,14,256],f32>) -> !torch.vtensor<[256],f32> attributes {dovetail.role = "region"} {
+    %none = torch.constant.none
+    %false = torch.constant.bool false
+    %int0 = torch.constant.int 0
+    %int1 = torch.constant.int 1
+    %int2 = torch.constant.int 2
+    %pixels = torch.prim.ListConstruct %int0, %int1, %int2 : (!torch.int, !torch.int, !torch.int) -> !torch.list<int>
+    %0 = torch.aten.sum.dim_IntList %x, %pixels, %false, %none : !torch.vtensor<[64,14,14,256],f32>, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[256],f32>
+    return %0 : !torch.vtensor<[256],f32>
   }
 }
