@@ -31,6 +31,7 @@ from dovetail.passes.layouts.lay_out_attention import LayOutAttentionPass
 from dovetail.passes.layouts.lay_out_convolutions import LayOutConvolutionsPass
 from dovetail.passes.layouts.lay_out_operands import LayOutOperandsPass
 from dovetail.passes.layouts.lay_out_results import LayOutResultsPass
+from dovetail.passes.layouts.turn_earlier import TurnEarlierPass
 from dovetail.passes.levels.verify_level import VerifyLevelPass
 from dovetail.passes.memory.plan_memory import PlanMemoryPass
 from dovetail.passes.memory.verify_memory import VerifyMemoryPass
@@ -100,6 +101,8 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         # After whatever looks for permutations and copies; before the cut, which saves images as they lie.
         LayOutConvolutionsPass(),
         LayOutAttentionPass(),
+        # Behind both, whose permutations stand where libraries take and give tensors.
+        TurnEarlierPass(),
         # A budget would rather have branches compute again.
         *((SaveInBranchesPass(),) if split.memory_budget == 1 else ()),
         split,

@@ -1,21 +1,19 @@
 """Pass `lay-out-results`: what is handed out in another order than row by row is computed in that order."""
 
-from collections.abc import Sequence
-
 from torch_mlir import ir
 
 from dovetail.dialects.building.cloning import erase_unused
 from dovetail.dialects.dovetail import OwnOp
-from dovetail.dialects.reading import Module, body, of_class, producer, users
+from dovetail.dialects.reading import Module, body, of_class
 from dovetail.dialects.sizes.known_strides import order_in_memory
-from dovetail.dialects.sizes.symbols import KnownSize, in_types, known_sizes
+from dovetail.dialects.sizes.symbols import known_sizes
 from dovetail.dialects.torch_facts.ops import Kind
 from dovetail.dialects.torch_facts.sizes import Sizes
-from dovetail.dialects.torch_facts.transposition import SMALLEST, reordered
-from dovetail.dialects.torch_facts.types import require_shaped_info, tensor_info, with_shape
+from dovetail.dialects.torch_facts.transposition import SMALLEST
+from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.passes.base import Pass
-from dovetail.passes.rewriting.permutations import composed, inverse, keeps_order, permuted
-from dovetail.passes.rewriting.pointwise import is_whole, of_others, op_of_elements
+from dovetail.passes.rewriting.permutations import inverse, keeps_order, permuted
+from dovetail.passes.rewriting.turned import is_turnable, permutations, turned
 
 
 class LayOutResultsPass(Pass, name="lay-out-results", runs_at="split"):
@@ -45,57 +43,13 @@ def _order(op: ir.Operation) -> Sizes | None:
 
 def _lay_out(op: ir.Operation, order: Sizes) -> None:
     value = op.operands[0]
-    if not _is_pointwise(value):
+    if not is_turnable(value):
         return
-    before, after = _permutations(value, order)
+    before, after = permutations(value, order)
     # The copy that lays the result out is one more.
     if after >= before + 1:
         return
     with op.location, ir.InsertionPoint(op):
-        turned = _turned(value, order)
-        op.operands[0] = permuted(turned, _sizes(turned), inverse(order))
+        result = turned(value, order)
+        op.operands[0] = permuted(result, known_sizes(result) or (), inverse(order))
     erase_unused(value, (Kind.POINTWISE, Kind.VIEW))
-
-
-def _permutations(value: ir.Value, order: Sizes) -> tuple[int, int]:
-    """How many tensors are permuted for `value`: as it is, and in `order`."""
-    if not _is_pointwise(value):
-        found = _permuted(value)
-        return int(found is not None), int(found is None or not keeps_order(composed(found, order)))
-    counts = [_permutations(each, order) for each in _whole_operands(value)]
-    return sum(each for each, _ in counts), sum(each for _, each in counts)
-
-
-def _turned(value: ir.Value, order: Sizes) -> ir.Value:
-    """Builds `value`, its dimensions in `order`."""
-    sizes = _sizes(value)
-    if _is_pointwise(value):
-        turned = [sizes[dim] for dim in order]
-        whole = _whole_operands(value)
-        operands = [_turned(operand, order) if operand in whole else operand for operand in value.owner.operands]
-        return of_others(value.owner.operation, operands, with_shape(value.type, in_types(turned)), turned)
-    found = _permuted(value)
-    if found is None:
-        return permuted(value, sizes, order)
-    combined, source = composed(found, order), value.owner.operands[0]
-    return source if keeps_order(combined) else permuted(source, _sizes(source), combined)
-
-
-def _permuted(value: ir.Value) -> Sizes | None:
-    op = producer(value)
-    return None if op is None else reordered(op)
-
-
-def _is_pointwise(value: ir.Value) -> bool:
-    """Whether one op alone uses `value`, and another computes it of tensors of its sizes and of single numbers."""
-    op = op_of_elements(value, _sizes(value), lambda operand: not require_shaped_info(operand.type).shape)
-    return op is not None and len(users(value)) == 1
-
-
-def _whole_operands(value: ir.Value) -> Sequence[ir.Value]:
-    return [operand for operand in value.owner.operands if is_whole(operand, _sizes(value))]
-
-
-def _sizes(value: ir.Value) -> tuple[KnownSize, ...]:
-    """The sizes of what an operand of known ones is computed of, which are known, too."""
-    return known_sizes(value) or ()
