@@ -57,8 +57,10 @@ def make_context() -> ir.Context:
 
     Threads are off: a Python verifier under MLIR's thread pool waits for the interpreter lock forever.
     """
-    context = ir.Context(load_on_create_dialects=_BUILT)
+    context = ir.Context(load_on_create_dialects=[])
     context.enable_multithreading(False)
+    for name in _BUILT:  # `load_on_create_dialects` would import their Python modules, which takes a tenth of a second
+        context.get_dialect_descriptor(name)
     load_dialects(context)
     return context
 

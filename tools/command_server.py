@@ -6,6 +6,7 @@ streams the server's fork takes over. Nothing else is shared: what a command cha
 """
 
 import contextlib
+import functools
 import gc
 import marshal
 import os
@@ -96,10 +97,11 @@ def _started(listener: socket.socket, client: socket.socket) -> list[ForkProcess
     if not message:
         return []
     request = marshal.loads(message)
-    [script] = entry_points(group="console_scripts", name=request["arguments"][0])
-    command = script.load()
+    command = _script(request["arguments"][0])
     for module in chain.from_iterable(_IMPORTS.get(word, ()) for word in request["arguments"]):
         import_module(module)
+    if request["arguments"][0] in _IMPORTS:
+        _define_dialects()
     if len(os.listdir("/proc/self/task")) > 1:
         raise RuntimeError("an import has started a thread, which a fork would miss")
     gc.freeze()  # a collection in the fork would write to each page of what was imported, which copies it
@@ -108,6 +110,21 @@ def _started(listener: socket.socket, client: socket.socket) -> list[ForkProcess
     for stream in streams:
         os.close(stream)
     return [process]
+
+
+@functools.cache
+def _script(name: str) -> Callable[[], int | None]:
+    """What the console script calls; to find it takes as long as a short command."""
+    [script] = entry_points(group="console_scripts", name=name)
+    return script.load()
+
+
+@functools.cache
+def _define_dialects() -> None:
+    """Makes a context, once, so that no command defines again what contexts share."""
+    from dovetail.dialects.context import make_context
+
+    make_context()
 
 
 def _become(command: Callable[[], int | None], request: dict, streams: list[int], listener: socket.socket) -> None:
