@@ -18,7 +18,9 @@ def unusable() -> str:
         _launch.attach(torch.Tensor, torch.Tensor.__dlpack_c_exchange_api__, torch.get_num_threads)
     except (ImportError, AttributeError, ValueError) as error:
         reason = f"the extension that launches plans can't be used: {error}"
-        log.warning("%s; regions run through iree.runtime, and slower: docs/launch-plans.md", reason)
+        log.warning(
+            "%s; regions run through iree.runtime, on a GPU step by step, and slower: docs/launch-plans.md", reason
+        )
         return reason
     return ""
 

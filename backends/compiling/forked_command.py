@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from multiprocessing import Pipe
 from typing import IO
 
-from dovetail.backends.compiling.source import Source
+from dovetail.backends.compiling.source import Source, ends
 
 CANNOT_START = 127
 """The exit status of what can't be started; the reason is on stderr."""
@@ -34,6 +34,7 @@ class ForkedCommand:
     ) -> None:
         self._source = source
         self._connection, theirs = Pipe()
+        ends.update((self._connection, theirs))
         with theirs:
             self._number = source.fork([theirs.fileno(), *(file.fileno() for file in files)])
         asked = {"command": list(command), "environment": environment, "seconds": seconds}

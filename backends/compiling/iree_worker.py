@@ -10,7 +10,7 @@ from multiprocessing import Pipe
 from typing import IO, Any, TypeVar
 
 from dovetail.backends.compiling.forked_command import ForkedCommand
-from dovetail.backends.compiling.source import Ended, Idle, Source, last_line
+from dovetail.backends.compiling.source import Ended, Idle, Source, ends, last_line
 
 T = TypeVar("T")
 
@@ -106,6 +106,7 @@ class _Worker:
     def __init__(self, source: Source) -> None:
         self.source = source
         self._connection, theirs = Pipe()
+        ends.update((self._connection, theirs))
         self._messages = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
         with theirs:
             self.number = source.fork([theirs.fileno(), self._messages.fileno()])
@@ -120,7 +121,7 @@ class _Worker:
         except (OSError, EOFError) as error:
             status = self.source.status(self.number)
             if status == 0:
-                raise Idle from error
+                raise Idle("it had ended by itself") from error
             raise OSError(f"exit status {status}, {last_line(self._messages)}") from error
         finally:
             bound.cancel()
@@ -133,6 +134,8 @@ class _Worker:
 
 def _start_anew_in_forked_child() -> None:
     global worker
+    for each in list(ends):
+        each.close()
     _abandoned.append(worker)  # to destroy it would end the parent's workers
     worker = IreeWorker()
 

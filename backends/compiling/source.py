@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
@@ -20,6 +21,9 @@ It answers with the number, or with the status that the fork ended with, 0 while
 
 _LONGEST_START = 60
 """Seconds that importing may take."""
+
+ends: weakref.WeakSet = weakref.WeakSet()
+"""Ends of connections to the source and its forks, for a fork of this process to close: what it held would not end."""
 
 
 class Ended(OSError):
@@ -36,18 +40,18 @@ class Source:
     def __init__(self, edits: bool) -> None:
         self._lock = threading.Lock()
         self._socket, theirs = socket.socketpair()
+        ends.update((self._socket, theirs))
         self._socket.settimeout(_LONGEST_START)
         # A file, since a pipe that nobody reads fills.
         self._messages = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
         with theirs:
             # Isolated from the working directory and the script's folder, whose names could hide others.
-            command = [sys.executable, "-P", str(SCRIPT), str(theirs.fileno()), "edits" if edits else "plans"]
+            # The program's streams may be closed, and then others of its files have their numbers: all three are given.
             self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,  # the program's may be closed, and then another file have its number
+                [sys.executable, "-P", str(SCRIPT), "edits" if edits else "plans"],
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
                 stderr=self._messages,
-                pass_fds=[theirs.fileno()],
                 start_new_session=True,  # Ctrl-C is for whoever asks
             )
 
@@ -88,11 +92,15 @@ class Source:
                 answer = b""
             except OSError:
                 answer = b""
+            except BaseException:  # such as Ctrl-C: the answer, when it comes, would be taken for that of the next
+                self._process.kill()
+                self._process.wait()
+                raise
             if answer:
                 return _REQUEST.unpack(answer)[0]
             status = self._process.wait()
             if status == 0:
-                raise Idle
+                raise Idle("it had ended by itself")
             raise Ended(f"exit status {status}, {last_line(self._messages)}")
 
 

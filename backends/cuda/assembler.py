@@ -37,7 +37,7 @@ def assembler() -> str:
     """The path of `ptxas`, "" if there is none: of `PATH`, or of a package that torch brings."""
     found = shutil.which("ptxas")
     if found:
-        return found
+        return os.path.abspath(found)  # who runs it has another working directory
     for package, path in _BESIDE:
         try:
             spec = importlib.util.find_spec(package)

@@ -63,7 +63,11 @@ def write_numbers(refs: tuple[torch.Tensor, ...], values: tuple[torch.Tensor, ..
     was_enabled = torch.is_grad_enabled()
     torch._C._set_grad_enabled(False)
     try:
-        torch._foreach_copy_(refs, values)
+        if any(ref.is_neg() for ref in refs):  # which copies of several tensors refuse
+            for ref, value in zip(refs, values, strict=True):
+                ref.copy_(value)
+        else:
+            torch._foreach_copy_(refs, values)
     finally:
         torch._C._set_grad_enabled(was_enabled)
 

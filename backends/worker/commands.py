@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NoReturn
 
 _CANNOT_START = 127
-"""The exit status if the command can't be started; the reason is on stderr. `compiler_runs.py` knows it, too."""
+"""The exit status if the command can't be started; the reason is on stderr. `forked_command.py` knows it, too."""
 
 _CALLED = {"iree-compile": "ireeCompilerRunMain", "iree-opt": "ireeOptRunMain"}
 """What IREE's executables call, and all that they do: functions of the library beside them."""

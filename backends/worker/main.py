@@ -2,13 +2,14 @@
 
 Who asks is `backends/compiling/iree_worker.py`.
 
-Its arguments are the number of a socket, through which forks are asked for, of their ends, and to end; and "edits" if
-texts will be edited, "plans" if not. What is imported starts no thread that would be missed in a fork, and makes no
+Its stdin is a socket, through which forks are asked for, of their ends, and to end; its argument is "edits" if texts
+will be edited, "plans" if not. What is imported starts no thread that would be missed in a fork, and makes no
 context of MLIR's. To each worker come, through a connection of its own, what is asked, as JSON, and a text; the answer
 is facts, as JSON, and then bytes. Other forks become commands (`commands.py`). All end with whoever holds the other
 ends, or when nobody asks for `IDLE_SECONDS`.
 """
 
+import contextlib
 import ctypes
 import json
 import os
@@ -34,12 +35,15 @@ Task = Callable[[dict[str, Any], bytes], tuple[dict[str, Any], bytes]]
 
 
 def main() -> None:
+    signal.signal(
+        signal.SIGCHLD, signal.SIG_DFL
+    )  # a program that ignores it hands that on, and no fork would be told of
     library = _load()
-    for name in ("commands", "host_program", *(_EDITS if sys.argv[2] == "edits" else ())):
+    for name in ("commands", "host_program", *(_EDITS if sys.argv[1] == "edits" else ())):
         _module(name)
-    for dialect in _DIALECTS if sys.argv[2] == "edits" else ():
+    for dialect in _DIALECTS if sys.argv[1] == "edits" else ():
         import_module(f"iree.compiler.dialects.{dialect}")
-    _fork(socket.socket(fileno=int(sys.argv[1])), library)
+    _fork(socket.socket(fileno=sys.stdin.fileno()), library)
 
 
 def _load() -> Path:
@@ -110,11 +114,17 @@ def _fork(asked: socket.socket, library: Path) -> None:
             ended[number] = _status(number, 0) or 0
         elif -number in running:
             running.discard(-number)
-            os.killpg(-number, signal.SIGKILL)
+            _kill(-number)
             ended[-number] = _status(-number, 0) or 0
         asked.sendall(request.pack(ended.get(number, number)))
     for each in running:
-        os.killpg(each, signal.SIGKILL)
+        _kill(each)
+
+
+def _kill(fork: int) -> None:
+    """Ends a fork and what it started; macOS forbids that where all of them have ended."""
+    with contextlib.suppress(PermissionError):
+        os.killpg(fork, signal.SIGKILL)
 
 
 def _serve(files: Sequence[int], library: Path) -> None:

@@ -12,10 +12,7 @@ from dovetail.dialects.reading import made_by
 
 
 def is_copied(op: ir.OpView) -> bool:
-    """Whether `op` copies whole numbers, and moves the version by one.
-
-    Whole numbers are never lazily negated or conjugated, which ATen's copies of several tensors refuse.
-    """
+    """Whether `op` copies whole numbers, and moves the version by one."""
     if not isinstance(op, WriteOp) or IN_PLACE in op.attributes or op.mode_name != "no_grad" or op.version_count != 1:
         return False
     return op.ref.type.shaped.is_integer

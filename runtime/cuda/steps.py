@@ -110,4 +110,8 @@ def where(record: PlanRecord, index: int) -> str:
 def _refused(name: str, steps: Sequence[str], device: int, number: int, status: int) -> None:
     """Raises LaunchError for a status of step `number`, or of making the GPU the thread's where that is negative."""
     at = steps[number] if number >= 0 else f"{name}, making the thread's device"
-    raise LaunchError(f"{at} cuda:{device}: {driver.described(driver.functions().CUresult(status))}")
+    try:
+        said = driver.described(driver.functions().CUresult(status))
+    except ValueError:  # newer than the bindings
+        said = f"status {status}"
+    raise LaunchError(f"{at} cuda:{device}: {said}")

@@ -92,8 +92,10 @@ static int read_kernel(const Steps *self, GpuStep *step, PyObject *item) {
   if (!step->words) return PyErr_NoMemory(), -1;
   step->word_count = (int)word_count;
   for (Py_ssize_t i = 0; i < word_count; i++) {
-    step->words[i] = (uint32_t)PyLong_AsUnsignedLong(PyTuple_GET_ITEM(words, i));
+    const unsigned long word = PyLong_AsUnsignedLong(PyTuple_GET_ITEM(words, i));
     if (PyErr_Occurred()) return -1;
+    if (word > UINT32_MAX) return PyErr_Format(PyExc_ValueError, "gives a kernel a word of %lu", word), -1;
+    step->words[i] = (uint32_t)word;
   }
   return read_ranges(self, step, ranges);
 }

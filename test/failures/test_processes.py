@@ -110,17 +110,51 @@ def test_a_compiler_has_the_environment_of_its_time(use_compiler: Callable, monk
         assert outcome.diagnostics == f"{value}\n"
 
 
-def test_a_program_without_stdout_waits_no_longer(use_compiler: Callable):
-    """Would catch a compiler whose output's file takes the number, 1, of what tells whether it runs."""
+@pytest.mark.parametrize("closed", [(1,), (0, 1, 2)], ids=str)
+def test_a_program_without_streams_waits_no_longer(closed: tuple[int, ...], use_compiler: Callable):
+    """Would catch a file with the number, 0 to 2, of what tells whether a compiler runs, or of the source's socket."""
     use_compiler("exec sleep 20")
 
     def daemon():
-        os.close(1)
+        for each in closed:
+            os.close(each)
         outcome = compile_regions({"a": "text"}, CpuTarget(), timeout=0.3)["a"]
         assert not isinstance(outcome, CompiledRegion)
         assert outcome.reason == "time-out after 0.3 s"
 
     assert wait(fork(daemon)) == 0
+
+
+def test_a_program_may_ignore_its_children(use_compiler: Callable):
+    """Would catch a source that is told of no fork's end, since the program ignores SIGCHLD, and ends itself."""
+    use_compiler("cat > /dev/null; echo told >&2; exit 1")
+
+    def ignoring():
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        outcome = compile_regions({"a": "text"}, CpuTarget(), timeout=60)["a"]
+        assert not isinstance(outcome, CompiledRegion)
+        assert outcome.diagnostics == "told\n"
+
+    assert wait(fork(ignoring)) == 0
+
+
+def test_forks_of_a_program_hold_no_compiler(use_compiler: Callable, tmp_path: Path):
+    """Would catch a data loader's process that keeps a killed program's compiler running, since it has its socket."""
+    use_compiler(f"echo $$ > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/pid; exec sleep 60")
+
+    def program():
+        with ThreadPoolExecutor(1) as pool:
+            compiling = pool.submit(compile_regions, {"a": "text"}, CpuTarget(), timeout=60)
+            while not (tmp_path / "pid").exists():
+                time.sleep(0.02)
+            (tmp_path / "loader").write_text(str(fork(lambda: time.sleep(60))))
+            os.kill(os.getpid(), signal.SIGKILL)
+            compiling.result()
+
+    assert wait(fork(program)) == -signal.SIGKILL
+    loader = int((tmp_path / "loader").read_text())
+    assert has_ended(int((tmp_path / "pid").read_text()))
+    os.kill(loader, signal.SIGKILL)
 
 
 def test_limits_of_the_user_stay(use_compiler: Callable):

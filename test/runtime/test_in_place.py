@@ -250,6 +250,21 @@ def test_whole_numbers_are_copied_at_once(op_by_op, monkeypatch):
     assert copies_of(step, *given())[WRITTEN] == 2 * 2
 
 
+def test_negated_numbers_are_copied_one_by_one(op_by_op):
+    """Catches an error, after other arguments were written, where ATen copies no negated view together with others."""
+
+    def step(first, mean, second):
+        first.add_(1)
+        mean.mul_(0.5)
+        second.add_(2)
+
+    eager, ours = ([torch._neg_view(torch.arange(3)), torch.ones(4), torch.arange(5)] for _ in range(2))
+    step(*eager)
+    torch.compile(step, backend="dovetail", options={"strict": True})(*ours)
+    for mine, theirs in zip(ours, eager, strict=True):
+        assert torch.equal(mine, theirs)
+
+
 def test_whole_numbers_in_shared_memory_are_written_in_order(op_by_op):
     """Catches a later write to a part of what an earlier one writes that is not the last."""
 

@@ -195,6 +195,25 @@ def test_how_a_worker_ended_is_asked_of_a_source_that_was_replaced(worker: IreeW
     old.end()
 
 
+def test_an_interrupted_answer_is_not_the_next_ones(worker: IreeWorker, monkeypatch: pytest.MonkeyPatch):
+    """Would catch Ctrl-C after which every region gets the answer to what was asked before, and so fails."""
+    worker.ask(ASKED, TEXT, 60)
+    assert worker._source is not None
+    asked = worker._source._socket
+
+    class Interrupted:
+        sendall = asked.sendall
+
+        def recv(self, _: int) -> bytes:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(worker._source, "_socket", Interrupted())
+        with pytest.raises(KeyboardInterrupt):
+            worker._source.status(worker._idle[0].number)
+    assert worker.ask(ASKED, TEXT, 60) == ANSWER
+
+
 def test_a_source_that_ends_at_once_is_told(worker: IreeWorker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Would catch sources that are started for ever, and one that is asked although it never ran."""
     script = tmp_path / "main.py"
