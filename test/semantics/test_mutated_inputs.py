@@ -3,6 +3,7 @@
 import pytest
 import torch
 from differential import assert_same, without_dynamo
+from torch.utils._pytree import tree_leaves
 
 pytestmark = pytest.mark.usefixtures("op_by_op")
 
@@ -19,64 +20,32 @@ def cloned(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
     return tuple(tensor.clone() for tensor in tensors)
 
 
-def doubled(x):
-    x.mul_(2)
-    return x.sin()
+def write_under_no_grad(x):
+    with torch.no_grad():
+        x.mul_(2)
 
 
-def test_mutation_without_grad():
-    """Catches a write that the epilogue forgets (I4)."""
-    assert_same(doubled, vector())
+def test_every_way_of_writing():
+    """Catches a write that is forgotten, or that autograd follows where it does not follow eager's, and the other way
+    round: rows I2 to I5 hold these ways one by one."""
+    ways = write_under_no_grad, lambda x: x.detach().mul_(2), lambda x: x.data.mul_(2)
 
+    def fn(copied_into, source, followed, plain, leaves, others):
+        copied_into.copy_(source * 2)
+        followed.mul_(2)
+        for tensors in (plain, leaves, others):
+            for x, write in zip(tensors, ways, strict=True):
+                write(x)
+        return [x.sin() for x in (copied_into, followed, *plain, *leaves, *others)]
 
-def test_mutation_tracked_by_autograd():
-    """Catches a copy that gradients don't flow through (I2)."""
-    assert_same(doubled, vector(grad=True), prepare=cloned, then=lambda outputs, arguments: arguments[0] * 3)
+    def prepare(copied_into, source, followed, plain, *leaves):
+        return copied_into, source, followed.clone(), plain, leaves[:3], cloned(*leaves[3:])
 
+    def use(outputs, arguments):
+        return [x * 3 for x in tree_leaves(arguments)]
 
-def test_mutated_leaf_under_no_grad():
-    """Catches a tracked copy into a leaf, which raises, or one after which the leaf is none (I3)."""
-
-    def fn(x):
-        with torch.no_grad():
-            x.mul_(2)
-        return x.sin()
-
-    assert_same(fn, vector(grad=True))
-    assert_same(fn, vector(grad=True), prepare=cloned)
-    assert_same(fn, vector())
-
-
-@pytest.mark.parametrize("prepare", [None, cloned], ids=["leaf", "non-leaf"])
-def test_mutation_through_detach(prepare):
-    """Catches a tracked copy where autograd saw nothing: an error for a leaf, a wrong gradient for others (I3)."""
-
-    def fn(x):
-        x.detach().mul_(2)
-        return x.sin()
-
-    assert_same(fn, vector(grad=True), prepare=prepare, then=lambda outputs, arguments: arguments[0] * 3)
-
-
-def test_mutation_through_data():
-    """Catches a tracked copy where the user wrote through `.data` (I5)."""
-
-    def fn(x):
-        x.data.mul_(2)
-        return x + 1
-
-    assert_same(fn, vector())
-    assert_same(fn, vector(grad=True))
-
-
-def test_gradient_reaches_what_was_copied_in():
-    """Catches a write of a differentiable value into an argument without grad that stays without (I2)."""
-
-    def fn(x, y):
-        x.copy_(y * 2)
-        return x.sin()
-
-    assert_same(fn, vector(), vector(grad=True))
+    plain, leaves = [vector() for _ in ways], [vector(grad=True) for _ in range(8)]
+    assert_same(fn, vector(), *leaves[:2], plain, *leaves[2:], prepare=prepare, then=use)
 
 
 def test_mutation_without_results():
@@ -125,9 +94,9 @@ def test_view_of_mutated_argument_returned():
     assert_same(fn, vector(grad=True), prepare=cloned, then=lambda outputs, arguments: outputs.mul_(2))
 
 
-@pytest.mark.parametrize(
-    "write",
-    [
+def test_write_overlapping_its_read():
+    """Catches a kernel that writes in place what it still reads, or that writes into its argument (hazard H1)."""
+    writes = (
         lambda x: x[:, 1:].copy_(x[:, :-1].clone()),
         lambda x: x[:, :-1].copy_(x[:, 1:].clone()),
         lambda x: x[:, 50:].copy_(x[:, :50]),
@@ -136,17 +105,14 @@ def test_view_of_mutated_argument_returned():
         lambda x: x.copy_(x.flip(0)),
         lambda x: x[2:].copy_(x[1:-1] + x[:-2]),
         lambda x: x[0].copy_(x[1]),
-    ],
-    ids=["right", "left", "disjoint", "strided", "add", "flip", "rows", "row"],
-)
-def test_write_overlapping_its_read(write):
-    """Catches a kernel that writes in place what it still reads, or that writes into its argument (hazard H1)."""
+    )
 
-    def fn(x):
-        write(x)
-        return x + 1
+    def fn(*arguments):
+        for x, write in zip(arguments, writes, strict=True):
+            write(x)
+        return [x + 1 for x in arguments]
 
-    assert_same(fn, torch.arange(1000.0).reshape(10, 100), train=False)
+    assert_same(fn, *(torch.arange(1000.0).reshape(10, 100) for _ in writes), train=False)
 
 
 def test_slice_scattered_into_an_argument():
@@ -158,21 +124,21 @@ def test_slice_scattered_into_an_argument():
     assert_same(fn, torch.arange(1000.0).reshape(10, 100).requires_grad_())
 
 
-@pytest.mark.parametrize("op", ["index_put", "zero", "relu", "masked_fill"])
-def test_in_place_ops(op):
+def test_in_place_ops():
     """Catches an in-place op whose functional form loses the write."""
-    writes = {
-        "index_put": lambda x: x.index_put_((torch.tensor([0, 2]),), torch.tensor(5.0)),
-        "zero": lambda x: x.zero_(),
-        "relu": lambda x: x.relu_(),
-        "masked_fill": lambda x: x.masked_fill_(x > 0, 7.0),
-    }
+    writes = (
+        lambda x: x.index_put_((torch.tensor([0, 2]),), torch.tensor(5.0)),
+        lambda x: x.zero_(),
+        lambda x: x.relu_(),
+        lambda x: x.masked_fill_(x > 0, 7.0),
+    )
 
-    def fn(x):
-        writes[op](x)
-        return x * 2
+    def fn(*arguments):
+        for x, write in zip(arguments, writes, strict=True):
+            write(x)
+        return [x * 2 for x in arguments]
 
-    assert_same(fn, vector(grad=True), prepare=cloned)
+    assert_same(fn, *(vector(grad=True) for _ in writes), prepare=cloned)
 
 
 def test_saved_value_of_an_argument_that_is_overwritten():
@@ -187,34 +153,17 @@ def test_saved_value_of_an_argument_that_is_overwritten():
     assert_same(fn, vector(grad=True), torch.ones(4, requires_grad=True), prepare=lambda x, y: (x.clone(), y))
 
 
-@pytest.mark.parametrize(
-    "change",
-    [lambda x: x.t_(), lambda x: x.unsqueeze_(1), lambda x: x.as_strided_((2, 2), (1, 2)), lambda x: x.swapaxes_(0, 1)],
-    ids=["t_", "unsqueeze_", "as_strided_", "swapaxes_"],
-)
-def test_metadata_mutation(change):
-    """Catches sizes and strides of an argument that stay as they were (I6). Dynamo itself would break the graph."""
+@pytest.mark.parametrize("grad", [False, True], ids=["plain", "grad"])
+def test_metadata_mutation(grad):
+    """Catches sizes and strides of an argument that stay as they were (I6), and a copy returned in its place. Dynamo
+    itself would break the graph."""
 
-    def fn(x):
-        change(x)
-        return x * 2
+    def fn(a, b, c, d, e):
+        a.t_()
+        b.unsqueeze_(1)
+        c.as_strided_((2, 2), (1, 2))
+        d.swapaxes_(0, 1)
+        return a * 2, b * 2, c * 2, d * 2, e.squeeze_()
 
-    assert_same(fn, matrix(), compiler=without_dynamo)
-    assert_same(fn, matrix(grad=True), prepare=cloned, compiler=without_dynamo)
-
-
-def test_metadata_mutation_of_the_result():
-    """Catches a copy returned in place of the argument whose sizes changed."""
-
-    def fn(x):
-        x.squeeze_()
-        return x
-
-    assert_same(fn, torch.ones(2, 1, 3), compiler=without_dynamo)
-
-
-def test_version_counter_of_data():
-    """Catches a version counter that moves though eager's does not, so that a later backward raises (I5)."""
-    x = torch.ones(4)
-    torch.compile(lambda x: x.data.mul_(2) + 1, backend="dovetail")(x)
-    assert x._version == 0
+    columns = torch.ones(2, 1, 3).requires_grad_(grad)
+    assert_same(fn, *(matrix(grad=grad) for _ in range(4)), columns, prepare=cloned, compiler=without_dynamo)

@@ -25,7 +25,7 @@ def test_write_behind_idle_dropout(way, grad):
     def fn(x):
         made = IDLE[way](x)
         made.mul_(2)
-        return x + 1, made
+        return x + 1, made, made.view(3, 1)
 
     assert_same(fn, torch.ones(3).requires_grad_(grad), prepare=lambda x: (x * 1,))
 

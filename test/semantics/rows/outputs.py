@@ -29,6 +29,10 @@ def write_first_result(outputs, arguments):
     return outputs[0].mul_(3)
 
 
+def write_first_two_results(outputs, arguments):
+    return outputs[0].mul_(3), outputs[1].mul_(2)
+
+
 def shift_argument(outputs, arguments):
     arguments[0].data.add_(1)
 
@@ -38,7 +42,7 @@ def fresh(x):
 
 
 def the_argument(x):
-    return x, x * 2
+    return x, x * 2, x.contiguous(), x.to(torch.float32)
 
 
 def parts(x):
@@ -51,12 +55,12 @@ def view_of_intermediate(x):
 
 def view_of_view(x):
     view = (x * 2).view(x.shape[::-1])
-    return view, view[0]
+    return view[0], view, view.t()
 
 
 def view_and_base(x):
     y = x * 2
-    return y.view(x.shape[::-1]), y
+    return y.view(x.shape[::-1]), y, y
 
 
 def batched_product(x, weight):
@@ -83,11 +87,11 @@ def siblings(x):
 
 
 def nested(x):
-    return {"a": [x * 2, None, 3, 2.5, True], "b": (x.shape[0], "s")}
+    return {"a": [x * 2, None, 3, 2.5, True], "b": (x.shape[0], "s", {"c": x + 1})}
 
 
 def not_differentiable(x):
-    return x * 2, x > 0, x.argmax(), x.detach() * 2
+    return x * 2, x > 0, x.argmax(), (x * 3).long(), x.detach() * 2
 
 
 def sizes_that_change(x):
@@ -123,15 +127,15 @@ ROWS = [
         """
             CHECK: [[OWN:%.*]] = "dovetail.own"
             CHECK-NOT: "dovetail.own"
-            CHECK: return %arg0, [[OWN]] : !ref4, !ref4
+            CHECK: return %arg0, [[OWN]], %arg0, %arg0 : !ref4, !ref4, !ref4, !ref4
         """,
         Malformed(
-            r"return %arg0, .*", "return %arg0 : !ref4", "op has 1 operands, but enclosing function (@joint) returns 2"
+            r"return %arg0, .*", "return %arg0 : !ref4", "op has 1 operands, but enclosing function (@joint) returns 4"
         ),
         prepare=cloned,
         then=write_first_result,
         plain_trace=True,
-        tests=("semantics/test_outputs.py::test_argument_returned",),
+        tests=("frontend/dynamo/test_idle_dropout.py::test_write_behind_idle_dropout",),
     ),
     Row(
         "O3",
@@ -171,13 +175,14 @@ ROWS = [
     ),
     Row(
         "O5",
-        "A view of a view that is a result: both of one memory, which is handed out once.",
+        "Views of a view that is a result: all of one memory, which is handed out once, whichever comes first.",
         view_of_view,
         lambda: [matrix()],
         """
             CHECK-COUNT-1: "dovetail.own"
-            CHECK: "dovetail.view"({{.*}}callee = "aten.select.int"
+            CHECK: [[FIRST:%.*]] = "dovetail.view"({{.*}}callee = "aten.select.int"
             CHECK-COUNT-1: "dovetail.tangent"
+            CHECK: return [[FIRST]],
         """,
         Malformed(
             r"args = \[0, 0\]", 'args = "0, 0"', "expected base attribute 'builtin.array' but got 'builtin.string'"
@@ -186,7 +191,7 @@ ROWS = [
     ),
     Row(
         "O6",
-        "A view of an intermediate that is a result itself: it is a view of that result.",
+        "A view of an intermediate that is a result itself, or two: it is a view of that result, which is one object.",
         view_and_base,
         lambda: [matrix()],
         """
@@ -200,7 +205,7 @@ ROWS = [
             'tangent"(%arg0) : (!ref3x4)',
             "'dovetail.tangent' op expects the result of a 'dovetail.own'",
         ),
-        then=write_first_result,
+        then=write_first_two_results,
     ),
     Row(
         "O7",
@@ -231,7 +236,7 @@ ROWS = [
             r"\1, \2) : (!value4, !ref2x2)",
             "'dovetail.gradient' op expects an argument of the function, got the result of 'dovetail.own'",
         ),
-        tests=("semantics/test_outputs.py::test_custom_function_view",),
+        tests=("frontend/observe/test_custom_functions.py::test_base_of_a_view",),
     ),
     Row(
         "O9",
@@ -258,12 +263,12 @@ ROWS = [
         nested,
         lambda: [vector()],
         """
-            CHECK: func.func @joint({{.*}}) -> !ref4 attributes {dovetail.role = "joint"} {
-            CHECK: [[OWN:%.*]] = "dovetail.own"
-            CHECK: return [[OWN]] : !ref4
+            CHECK: func.func @joint({{.*}}) -> (!ref4, !ref4) attributes {dovetail.role = "joint"} {
+            CHECK: [[FIRST:%.*]] = "dovetail.own"
+            CHECK: [[SECOND:%.*]] = "dovetail.own"
+            CHECK: return [[FIRST]], [[SECOND]] : !ref4, !ref4
         """,
         Malformed('level = "joint"', 'level = "split"', 'expects \'dovetail.level\' to be "joint", got "split"'),
-        tests=("semantics/test_outputs.py::test_nested_containers",),
     ),
     Row(
         "O11",
@@ -272,13 +277,13 @@ ROWS = [
         lambda: [vector()],
         """
             CHECK: [[FIRST:%.*]] = "dovetail.own"(%{{.*}}) {requires_grad = true}
-            CHECK-COUNT-3: "dovetail.own"(%{{.*}}) {requires_grad = false}
+            CHECK-COUNT-4: "dovetail.own"(%{{.*}}) {requires_grad = false}
             CHECK: "dovetail.tangent"([[FIRST]])
             CHECK-NOT: "dovetail.tangent"
         """,
         Malformed(
-            r'({requires_grad = false} : \(!value4\)[^$]*)tangent"\(%\d+\)',
-            r'\1tangent"(%13)',
+            r'(%\d+)( = "dovetail.own"\(%\d+\) {requires_grad = false} : \(!value4\)[^$]*)tangent"\(%\d+\)',
+            r'\1\2tangent"(\1)',
             "'dovetail.tangent' op expects an owned result with 'requires_grad = true'",
         ),
     ),
@@ -318,6 +323,5 @@ ROWS = [
             "strided<[24, 1, 12, 3], offset: 2>",
             "expects a ref to a '!torch.vtensor' with one stride a dimension and no offset",
         ),
-        tests=("semantics/test_outputs.py::test_memory_format_of_results",),
     ),
 ]
