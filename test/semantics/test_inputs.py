@@ -60,21 +60,6 @@ def test_lazy_conjugate_and_negative():
     assert_same(lambda x, y: (x * 2, y * 2), numbers, prepare=lambda x: (x.conj(), x.conj().imag), train=False)
 
 
-@pytest.mark.usefixtures("op_by_op")
-def test_same_tensor_in_one_call_only():
-    """Catches code for one tensor passed twice run on two tensors, or the other way round (I12)."""
-
-    def fn(x, y):
-        x.mul_(2)
-        return x + y
-
-    compiled = torch.compile(fn, backend="dovetail")
-    for first_shared in (True, False, True):
-        expected, actual = torch.ones(4), torch.ones(4)
-        others = (expected, actual) if first_shared else (torch.ones(4), torch.ones(4))
-        assert torch.equal(fn(expected, others[0]), compiled(actual, others[1]))
-
-
 def test_element_types():
     """Catches a demoted or promoted float, forward or backward; arithmetic that wraps, divides or accumulates in
     another integer type than eager's; masks and indices handled as numbers."""

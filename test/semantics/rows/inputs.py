@@ -320,7 +320,7 @@ ROWS = [
         ),
         prepare=twice,
         plain_trace=True,
-        tests=("semantics/test_inputs.py::test_same_tensor_in_one_call_only",),
+        tests=("semantics/test_aot_style.py::test_overlap_in_some_calls_only",),
     ),
     Row(
         "I13",
