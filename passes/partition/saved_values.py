@@ -51,8 +51,8 @@ def _with_kept(graph: JointGraph, halves: Halves, memory: SavedMemory, costs: li
     """`costs`, none of what library calls of a GPU take in both halves: images, activations, converted weights.
 
     The forward puts it into memory, and eager keeps it there. Computed again, it takes the backward a launch that reads
-    as much and writes all of it, also where all that it is computed from is saved anyway: so these cost nothing, since at
-    any price the cut would compute them of that.
+    as much and writes all of it, also where all that it is computed from is saved anyway: so these cost nothing, since
+    at any price the cut would compute them of that.
     """
     if not _is_on_gpu(graph):
         return costs

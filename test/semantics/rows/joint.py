@@ -26,12 +26,14 @@ def grad_mode_after(output, arguments):
     return torch.tensor(was_enabled)
 
 
-def hooks_in_double():
-    def unpack(packed):
-        dtype, tensor = packed
-        return tensor.to(dtype)
+def autocast_after(output, arguments):
+    """Whether the call left autocast on."""
+    return torch.tensor(torch.is_autocast_enabled(output.device.type))
 
-    return torch.autograd.graph.saved_tensors_hooks(lambda tensor: (tensor.dtype, tensor.double()), unpack)
+
+def hooks_by_double():
+    """A mask that is saved in place of `relu`'s result would come back as numbers."""
+    return torch.autograd.graph.saved_tensors_hooks(torch.Tensor.double, torch.Tensor.float)
 
 
 def every_kind_of_result(x, y):
@@ -232,7 +234,7 @@ ROWS = [
         ),
         level="split",
         tests=(
-            "runtime/test_autocast.py::test_backward_under_autocast",
+            "runtime/test_autocast.py::test_autocast_around_the_call",
             "runtime/autograd/test_autograd.py::test_backward_under_deterministic_algorithms",
         ),
     ),
@@ -253,7 +255,6 @@ ROWS = [
         level="split",
         tests=(
             "runtime/autograd/test_autograd.py::test_retained_graph",
-            "runtime/autograd/test_autograd.py::test_second_backward",
             "runtime/autograd/test_double_backward.py::test_third_order",
         ),
     ),
@@ -272,7 +273,7 @@ ROWS = [
             "expects its backward to take the 3 saved values first and return 2 gradients",
         ),
         level="split",
-        around=hooks_in_double,
+        around=hooks_by_double,
         tests=("runtime/autograd/test_saved_tensor_hooks.py::test_all_saved_values_are_packed",),
     ),
     Row(
@@ -352,7 +353,7 @@ ROWS = [
     ),
     Row(
         "J14",
-        "Autocast is in the graph as casts; what runs casts nothing more.",
+        "Autocast is in the graph as casts; what runs casts nothing more, and leaves it off.",
         in_bfloat16,
         two_matrices,
         """
@@ -362,6 +363,7 @@ ROWS = [
         """,
         Malformed(" {requires_grad = true}", "", 'attribute "requires_grad" is expected but not provided'),
         level="split",
+        then=autocast_after,
         tests=("runtime/test_autocast.py::test_autocast_around_the_call",),
     ),
     Row(
