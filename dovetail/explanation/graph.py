@@ -16,7 +16,7 @@ from dovetail.explanation.inputs import tensor_type
 from dovetail.explanation.picture_records import Node
 from dovetail.explanation.records import Input, Op, Saved
 from dovetail.explanation.value_origins import Origins, line
-from dovetail.explanation.work import handed_out, is_work, name_of
+from dovetail.explanation.work import computes, name_of, names_of_owned
 
 
 def nodes(origins: Origins, inputs: tuple[Input, ...], saved: tuple[Saved, ...]) -> tuple[Node, ...]:
@@ -42,7 +42,7 @@ class _Dataflow:
         bodies = origins.module.bodies.items()
         self.positions = {op: (name, index) for name, ops in bodies for index, op in enumerate(ops)}
         self.returned = returned(origins.module.forward)
-        self.results = handed_out(origins, self.returned, names)
+        self.results = names_of_owned(origins, self.returned, names)
         self.saved: list[int] = []
         self.half = Role.FORWARD
 
@@ -74,7 +74,7 @@ class _Dataflow:
 
     def _compute(self, op: ir.Operation, operands: Sequence[tuple[int, ...] | None]) -> Iterator[tuple[int, ...]]:
         sources = tuple(dict.fromkeys(number for operand in operands for number in operand or ()))
-        if is_work(op):
+        if computes(op):
             sources = self._add(self._op(op, sources))
         return repeat(sources)
 

@@ -26,7 +26,7 @@ def saved(origins: Origins, inputs: tuple[Input, ...]) -> tuple[Saved, ...]:
         return ()
     stated = saved_values(forward, origins.module.backward)
     handed_over = returned(forward)
-    by_value = handed_out(origins, handed_over, names)
+    by_value = names_of_owned(origins, handed_over, names)
     results = [by_value.get(value, "") for value in handed_over]
     found = []
     for value, said in zip(handed_over[len(handed_over) - len(stated) :], stated, strict=True):
@@ -58,7 +58,7 @@ def _computed(value: ir.Value, origins: Origins, names: list[str]) -> str:
     return f"copy of {copied}" if copied else name_of(op) if op is not None else "a constant"
 
 
-def handed_out(origins: Origins, returned: list[ir.Value], names: list[str]) -> dict[ir.Value, str]:
+def names_of_owned(origins: Origins, returned: list[ir.Value], names: list[str]) -> dict[ir.Value, str]:
     """What `@forward` owns, each with the best known use that `@call` makes of it."""
     caller = body(origins.module.call)
     uses = [(value, f"result {index}") for index, value in enumerate(caller[-1].operands)]
@@ -82,7 +82,7 @@ def regions(origins: Origins) -> tuple[Region, ...]:
     planned = {referred(plan, PLAN) for plan in origins.module.of(Role.PLAN).values()}
     found = []
     for name, function_op in origins.module.regions.items():
-        ops = [op for op in body(function_op) if is_work(op)]
+        ops = [op for op in body(function_op) if computes(op)]
         lines = dict.fromkeys(line(op.location) for op in ops)
         names = tuple(name_of(op) for op in ops)
         where = tuple(each for each in lines if each)
@@ -105,7 +105,7 @@ def library_calls(origins: Origins) -> tuple[Op, ...]:
     return tuple(Op(name_of(op), line(op.location), reason(op), is_fallback(op)) for op in ops)
 
 
-def is_work(op: ir.Operation) -> bool:
+def computes(op: ir.Operation) -> bool:
     """Whether `op` computes: no view and no constant."""
     return is_extern(op) or (aten_name(op) is not None and kind(op) not in (Kind.VIEW, Kind.CONSTANT))
 

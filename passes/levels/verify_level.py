@@ -31,7 +31,7 @@ from dovetail.passes.levels.check_recordable import check_recordable
 from dovetail.passes.levels.check_replay import check_replay
 from dovetail.passes.levels.check_results import check_results
 from dovetail.passes.levels.check_saved_values import check_saved_values
-from dovetail.passes.rewriting.own_memory import handed_out, shared_memory
+from dovetail.passes.rewriting.own_memory import foreign_memory, handed_out
 
 _CALL = "write touch view detach set_metadata set_grad_mode number"
 _MEMORY = "alloc part reuse free"
@@ -128,7 +128,7 @@ def _check_own_memory(module: Module) -> None:
     Asked from level `program` on: before, only values are said, and `plan-epilogue` puts a copy where one is needed.
     """
     for each in handed_out(module):
-        shared = shared_memory(each.op.operands[each.index], each.taken)
+        shared = foreign_memory(each.op.operands[each.index], each.taken)
         if shared:
             own = f"memory of its own, such as a '{CopyOp.OPERATION_NAME}'"
             raise fail(each.op, f"expects {each.what} in {own}, got {shared}")

@@ -10,11 +10,11 @@ from dovetail.dialects.building.cloning import attributes_key
 from dovetail.dialects.reading import body
 from dovetail.dialects.statements.calls import is_extern
 from dovetail.dialects.statements.recompute import is_pinned, pin
+from dovetail.passes.partition.choose_saved import save_costs
 from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.partition.min_cut import RecomputeNetwork
 from dovetail.passes.partition.recompute_price import recompute_prices
 from dovetail.passes.partition.saved_memory import SavedMemory
-from dovetail.passes.partition.saved_values import save_costs
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from dovetail.errors import OptionError
 from dovetail.passes.base import Pass
 from dovetail.passes.partition.build_call import build_apply, build_call
 from dovetail.passes.partition.build_halves import build_backward, build_forward
+from dovetail.passes.partition.choose_saved import choose_saved
 from dovetail.passes.partition.halves import Halves
 from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.partition.saved_memory import SavedMemory
-from dovetail.passes.partition.saved_values import saved_values
 
 ALGORITHMS = ("min-cut", "default")
 
@@ -53,7 +53,7 @@ class PartitionPass(Pass, name="partition", runs_at="joint"):
             graph = JointGraph(joint)
             halves, memory = Halves(graph), SavedMemory(graph)
             trained = bool(graph.of(GradientOp))
-            saved = saved_values(graph, halves, memory, self.algorithm, self.memory_budget) if trained else []
+            saved = choose_saved(graph, halves, memory, self.algorithm, self.memory_budget) if trained else []
             owned = build_forward(graph, halves, memory, saved)
             if trained:
                 build_backward(graph, halves, saved)

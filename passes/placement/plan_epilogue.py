@@ -6,7 +6,7 @@ from dovetail.dialects.dovetail.ops.copy import copy
 from dovetail.dialects.reading import Module
 from dovetail.dialects.sizes.symbols import state_sizes
 from dovetail.passes.base import Pass
-from dovetail.passes.rewriting.own_memory import handed_out, shared_memory
+from dovetail.passes.rewriting.own_memory import foreign_memory, handed_out
 
 
 class PlanEpiloguePass(Pass, name="plan-epilogue", runs_at="split"):
@@ -23,7 +23,7 @@ class PlanEpiloguePass(Pass, name="plan-epilogue", runs_at="split"):
         is_changed = False
         for each in handed_out(Module(module)):
             value = each.op.operands[each.index]
-            if shared_memory(value, each.taken):
+            if foreign_memory(value, each.taken):
                 with each.op.location, ir.InsertionPoint(each.op):
                     each.op.operands[each.index] = state_sizes(copy(value).copied, value)
                 is_changed = True

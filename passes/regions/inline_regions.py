@@ -15,7 +15,7 @@ from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.passes.base import Pass, named_regions
 from dovetail.passes.memory.plan_memory import drop_plan
 from dovetail.passes.placement.library_calls import clone_as_library_call
-from dovetail.passes.rewriting.own_memory import shared_memory
+from dovetail.passes.rewriting.own_memory import foreign_memory
 
 
 class InlineRegionsPass(Pass, name="inline-regions", runs_at="regions"):
@@ -64,7 +64,7 @@ def _inline(call: ir.Operation, region: func.FuncOp, reason: str, is_fallback: b
         if op.name == STORE:
             value = values[op.operands[0]]
             # Memory of its own, even if it is what the region was given, or stores twice.
-            stored = copy(value).copied if shared_memory(value, taken) else value
+            stored = copy(value).copied if foreign_memory(value, taken) else value
             _replace_memory(values[op.operands[1]], stored)
         elif op.name == LOAD:
             values[op.results[0]] = read(values[op.operands[0]].owner.operation.opview.ref).value

@@ -36,7 +36,7 @@ def handed_out(module: Module) -> Iterator[HandedOut]:
                 yield HandedOut(end, index, taken, f"gradient {index}")
 
 
-def shared_memory(value: ir.Value, taken: set[ir.Value]) -> str:
+def foreign_memory(value: ir.Value, taken: set[ir.Value]) -> str:
     """Whose memory `value` lies in, "" if it is its own, which is then among the `taken` roots."""
     root = memory_root(value)
     if isinstance(root.type, RefType):

@@ -51,7 +51,7 @@ class Tangent:
 
 
 @dataclass(frozen=True)
-class Saved:
+class SavedResult:
     """A value that the forward saves, as its result number `position`.
 
     Attributes:
@@ -93,7 +93,7 @@ class Border:
     owned: int
     non_differentiable: tuple[int, ...]
     names: tuple[str, ...]
-    saved: tuple[Saved, ...]
+    saved: tuple[SavedResult, ...]
     checked_results: tuple[int, ...]
     eager_only: tuple[VersionCheck, ...]
     rereads: tuple[VersionCheck, ...]

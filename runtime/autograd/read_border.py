@@ -18,7 +18,7 @@ from dovetail.dialects.statements.saved import SavedValue, checked_results, save
 from dovetail.dialects.statements.stated import stated_by
 from dovetail.dialects.torch_facts.types import shaped_info
 from dovetail.errors import ModuleError
-from dovetail.runtime.autograd.border import Border, Saved, Tangent
+from dovetail.runtime.autograd.border import Border, SavedResult, Tangent
 from dovetail.runtime.autograd.layouts import Layouts, Number
 from dovetail.runtime.autograd.version_checks import VersionCheck
 
@@ -77,9 +77,11 @@ def _names(border: func.FuncOp, module: Module) -> tuple[str, ...]:
     return tuple(argument_name(value) or str(number) for number, value in enumerate(call.operands))
 
 
-def _saved(backward: func.FuncOp, number: int, stated: SavedValue, owned: int, tangents: Sequence[Tangent]) -> Saved:
+def _saved(
+    backward: func.FuncOp, number: int, stated: SavedValue, owned: int, tangents: Sequence[Tangent]
+) -> SavedResult:
     info = shaped_info(backward.type.inputs[number])
-    return Saved(
+    return SavedResult(
         owned + number if stated.result is None else stated.result,
         stated.is_checked,
         None if info is None else (info.shape, getattr(torch, info.dtype)),

@@ -5,7 +5,7 @@ from random import Random
 
 import torch
 
-from dovetail.tools.fuzz.calls import draw_calls
+from dovetail.tools.fuzz.draw_calls import draw_calls
 from dovetail.tools.fuzz.helpers import SOURCES
 from dovetail.tools.fuzz.observe import is_leaf
 from dovetail.tools.fuzz.program import Block, Call, CodeLine, Parameter, Program, Statement

@@ -8,7 +8,7 @@ import torch
 from dovetail.dialects.torch_facts.ops import Kind, kind_of_name
 from dovetail.dialects.torch_facts.rows import OPS
 from dovetail.errors import OptionError
-from dovetail.tools.sweep.calls import CALLS, Slot, X, Y, Z
+from dovetail.tools.sweep.sample_calls import CALLS, Slot, X, Y, Z
 from dovetail.tools.sweep.values import DTYPES
 
 aten = torch.ops.aten
@@ -142,6 +142,7 @@ def _calls_of_schema(overload: torch._ops.OpOverload) -> list[tuple]:
             calls = [(*call, number) for call in calls for number in _NUMBERS]
         else:
             raise OptionError(
-                f"{overload}: argument '{argument.name}' is {kind}, expected a row in CALLS of tools/sweep/calls.py"
+                f"{overload}: argument '{argument.name}' is {kind}, expected a row in CALLS of "
+                "tools/sweep/sample_calls.py"
             )
     return calls

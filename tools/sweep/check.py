@@ -11,11 +11,11 @@ from dovetail.backends.target import CpuTarget
 from dovetail.dialects.torch_facts.ops import Kind, kind_of_name
 from dovetail.passes.placement.place_ops import PlaceOpsPass
 from dovetail.runtime.launches.iree_executable import prepare
-from dovetail.tools.sweep.calls import Slot
 from dovetail.tools.sweep.cases import Case
 from dovetail.tools.sweep.imported import imported, keep_compiled
 from dovetail.tools.sweep.judge import Outcome, compare
 from dovetail.tools.sweep.launch import launched, lower
+from dovetail.tools.sweep.sample_calls import Slot
 from dovetail.tools.sweep.values import CLASSES, tensor
 
 _SIZED = {

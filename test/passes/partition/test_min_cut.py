@@ -7,11 +7,11 @@ from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.dovetail import ReadOp
 from dovetail.dialects.reading import Module
 from dovetail.errors import PassError
+from dovetail.passes.partition.choose_saved import save_costs
 from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.partition.min_cut import RecomputeNetwork
 from dovetail.passes.partition.recompute_price import CHAIN, recompute_prices
 from dovetail.passes.partition.saved_memory import SavedMemory
-from dovetail.passes.partition.saved_values import save_costs
 
 TYPES = """
 !v = !torch.vtensor<[8],f32>

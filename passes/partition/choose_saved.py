@@ -19,7 +19,7 @@ from dovetail.passes.partition.saved_memory import Fate, SavedMemory
 _BYTE = 4096
 
 
-def saved_values(graph: JointGraph, halves: Halves, memory: SavedMemory, algorithm: str, budget: float) -> list[int]:
+def choose_saved(graph: JointGraph, halves: Halves, memory: SavedMemory, algorithm: str, budget: float) -> list[int]:
     """Returns the values to save, in order. Of what both sides would decide by different bits, one decides.
 
     Raises:
