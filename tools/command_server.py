@@ -97,7 +97,8 @@ def _started(listener: socket.socket, client: socket.socket) -> list[ForkProcess
     if not message:
         return []
     request = marshal.loads(message)
-    command = _script(request["arguments"][0])
+    [script] = entry_points(group="console_scripts", name=request["arguments"][0])
+    command = script.load()
     for module in chain.from_iterable(_IMPORTS.get(word, ()) for word in request["arguments"]):
         import_module(module)
     if request["arguments"][0] in _IMPORTS:
@@ -113,15 +114,8 @@ def _started(listener: socket.socket, client: socket.socket) -> list[ForkProcess
 
 
 @functools.cache
-def _script(name: str) -> Callable[[], int | None]:
-    """What the console script calls; to find it takes as long as a short command."""
-    [script] = entry_points(group="console_scripts", name=name)
-    return script.load()
-
-
-@functools.cache
 def _define_dialects() -> None:
-    """Makes a context, once, so that no command defines again what contexts share."""
+    """Makes a context, once, so that no command defines again what contexts share. It has no threads."""
     from dovetail.dialects.context import make_context
 
     make_context()

@@ -35,9 +35,8 @@ Task = Callable[[dict[str, Any], bytes], tuple[dict[str, Any], bytes]]
 
 
 def main() -> None:
-    signal.signal(
-        signal.SIGCHLD, signal.SIG_DFL
-    )  # a program that ignores it hands that on, and no fork would be told of
+    # A program that ignores the signal hands that on, and then nobody is told how a fork ended.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     library = _load()
     for name in ("commands", "host_program", *(_EDITS if sys.argv[1] == "edits" else ())):
         _module(name)
