@@ -112,13 +112,14 @@ def emit_reuse(emitter: Emitter, op: ReuseOp) -> None:
     On a GPU, PyTorch's allocator gives what has died to who asks next, in half the time that another tensor takes.
     """
     memory, dead = emitter.name(op.memory), emitter.name(op.dead)
-    if op.dead.type == op.memory.type:
-        emitter.line(f"{memory} = {dead}")
-    elif emitter.home == CPU:
-        emitter.line(f"{memory} = {emitter.bind('reused', reused)}({dead}, {_layout(emitter, op.memory)})")
-    forget(emitter, op.dead)
-    if op.dead.type != op.memory.type and emitter.home != CPU:
+    is_same = op.dead.type == op.memory.type
+    if not is_same and emitter.home != CPU:
+        forget(emitter, op.dead)
         emitter.line(f"{memory} = {_allocate(emitter, emitter.home)}({_layout(emitter, op.memory)})")
+        return
+    made = dead if is_same else f"{emitter.bind('reused', reused)}({dead}, {_layout(emitter, op.memory)})"
+    emitter.line(f"{memory} = {made}")
+    forget(emitter, op.dead)
 
 
 def _allocate(emitter: Emitter, device: str) -> str:

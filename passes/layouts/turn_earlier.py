@@ -7,6 +7,7 @@ from dovetail.dialects.building.cloning import erase_unused
 from dovetail.dialects.reading import Module, body, users
 from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.ops import Kind, kind, row
+from dovetail.dialects.torch_facts.row import IN_REGIONS
 from dovetail.dialects.torch_facts.sizes import Sizes, row_major
 from dovetail.dialects.torch_facts.strides import reshape, reshaped
 from dovetail.dialects.torch_facts.transposition import SMALLEST, reordered
@@ -15,7 +16,7 @@ from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.permutations import keeps_order
 from dovetail.passes.rewriting.turned import is_turnable, permutations, turned
 
-_IN_REGIONS = (Kind.CONSTANT, Kind.POINTWISE, Kind.REDUCTION, Kind.MOVEMENT, Kind.CREATION)
+_NO_CALLS = (Kind.CONSTANT, *IN_REGIONS)
 
 
 class TurnEarlierPass(Pass, name="turn-earlier", runs_at="joint"):
@@ -55,7 +56,7 @@ def _is_copied(op: ir.Operation, shape: Sizes, strides: Sizes) -> bool:
 
 def _meets_call(op: ir.Operation) -> bool:
     return any(
-        _meets_call(user) if kind(user) is Kind.VIEW else kind(user) not in _IN_REGIONS for user in users(*op.results)
+        _meets_call(user) if kind(user) is Kind.VIEW else kind(user) not in _NO_CALLS for user in users(*op.results)
     )
 
 

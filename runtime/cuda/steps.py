@@ -11,15 +11,13 @@ from dovetail.errors import LaunchError
 from dovetail.runtime.cuda import driver, torch_streams
 from dovetail.runtime.cuda.arguments import ALIGNMENT
 from dovetail.runtime.cuda.plan_record import PlanRecord
-from dovetail.runtime.cuda.steps_in_python import Steps
+from dovetail.runtime.cuda.steps_in_python import COPY, DISPATCH, FILL, Steps
 from dovetail.runtime.extension import extension
 from dovetail.runtime.launches.element_types import kind_of
 from dovetail.runtime.launches.plan_records import Copy, Dispatch, Fill, Range, Step, table
 
 _CUDA = 2
 """DLPack's number of this type of device."""
-
-_DISPATCH, _FILL, _COPY = range(3)
 
 Run = Callable[..., bool]
 """Runs regions on tensors; tells whether it did."""
@@ -93,11 +91,11 @@ def _step(step: Step[int], kernel: int, buffers: Sequence[int]) -> tuple:
     match step:
         case Dispatch():
             sizes = step.workgroups, step.threads, step.shared_bytes
-            return _DISPATCH, kernel, *sizes, step.words, ranges(*step.bindings), table(step)
+            return DISPATCH, kernel, *sizes, step.words, ranges(*step.bindings), table(step)
         case Fill():
-            return _FILL, ranges(step.target), step.bits, step.width
+            return FILL, ranges(step.target), step.bits, step.width
         case Copy():
-            return _COPY, ranges(step.source, step.target)
+            return COPY, ranges(step.source, step.target)
 
 
 def where(record: PlanRecord, index: int) -> str:

@@ -9,7 +9,8 @@ import torch
 
 from dovetail.runtime.launches.element_types import kind_of
 
-_DISPATCH, _FILL, _COPY = range(3)
+DISPATCH, FILL, COPY = range(3)
+"""The kinds of steps, as `native/plan.h` numbers them."""
 
 _POINTER, _COUNT, _WORD = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint
 # Of the driver's functions, in the order of `native/interfaces.h`.
@@ -99,7 +100,7 @@ class Steps:
         memory = self._allocate() if self._transient_bytes else None
         buffers = [*addresses, memory.data_ptr() if memory is not None else 0, *(start for start, _ in self._constants)]
         stream = self._stream(self._place[1])
-        run: dict[int, Callable[..., int]] = {_DISPATCH: self._run_kernel, _FILL: self._run_fill, _COPY: self._run_copy}
+        run: dict[int, Callable[..., int]] = {DISPATCH: self._run_kernel, FILL: self._run_fill, COPY: self._run_copy}
         for number, (kind, *step) in enumerate(self._steps):
             self._succeed(number, run[kind](buffers, stream, *step))
 
