@@ -20,6 +20,10 @@ where their results lie, if that is not where their operands or their arguments 
 CURRENT_DEVICE = "dovetail.current_device"
 """The module: the number of the GPU that must be the calling thread's current one, which the user's code meant."""
 
+TF32 = "dovetail.tf32"
+"""The module, for a GPU: convolutions of float32 round what they multiply to 10 bits, TF32, as PyTorch's switches said
+when the graph was traced. Passes choose by it what is faster; how a call rounds is up to the switches when it runs."""
+
 # Arguments
 
 NAME = "dovetail.name"

@@ -39,6 +39,12 @@ def takes_current(graph: torch.fx.Graph) -> bool:
     return any(_is_current(leaf) for node in graph.nodes for leaf in tree_leaves((node.args, node.kwargs)))
 
 
+def rounds_convolutions() -> bool:
+    """Whether a GPU's library convolves float32 by tensor cores, which round to TF32, as PyTorch's switches say now."""
+    convolutions = torch.backends.cudnn.conv  # type: ignore[attr-defined]  # PyTorch's stub lacks it
+    return torch.backends.cudnn.enabled and convolutions.fp32_precision == "tf32"
+
+
 def named(device: torch.device, home: torch.device) -> str:
     """How the IR names `device` in a module for `home`: not at all where that is the one."""
     return "" if device == home else str(device)

@@ -11,10 +11,10 @@ from torch_mlir import ir
 
 from dovetail.backends.target import TARGETS, target_for_device
 from dovetail.build import build
-from dovetail.dialects.attributes import LEVEL, TARGET
+from dovetail.dialects.attributes import LEVEL, TARGET, TF32
 from dovetail.dialects.context import make_context, parse_module
-from dovetail.dialects.reading import attribute
-from dovetail.dialects.statements.target import device_of
+from dovetail.dialects.reading import attribute, drop_attributes
+from dovetail.dialects.statements.target import DEFAULT, device_of
 from dovetail.errors import DovetailError, OptionError, PassError
 from dovetail.options import CHOICES, Options
 from dovetail.passes.launches.import_plans import drop_plans
@@ -80,6 +80,8 @@ def retarget(module: ir.Module, target: str) -> None:
             f" '{device_of(module)}'"
         )
     module.operation.attributes[TARGET] = ir.StringAttr.get(target, module.context)
+    if target == DEFAULT:
+        drop_attributes(module.operation, TF32)
 
 
 def _level(module: ir.Module) -> str:

@@ -2,7 +2,7 @@
 
 from torch_mlir import ir
 
-from dovetail.dialects.attributes import TARGET
+from dovetail.dialects.attributes import TARGET, TF32
 from dovetail.errors import ModuleError
 
 DEFAULT = "cpu"
@@ -30,3 +30,8 @@ def device_of(module: ir.Module | ir.OpView | ir.Operation) -> str:
 def device_type(module: ir.Module | ir.OpView | ir.Operation) -> str:
     """The type of the device that `module` is for, in torch's words: "cpu" or "cuda"."""
     return device_of(module).partition(":")[0]
+
+
+def rounds_to_tf32(module: ir.Module | ir.OpView | ir.Operation) -> bool:
+    """Whether convolutions of float32 round what they multiply to TF32, as `module` states."""
+    return TF32 in module.operation.attributes

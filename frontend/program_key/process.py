@@ -11,6 +11,7 @@ from torch._functorch import predispatch
 from torch.fx.experimental import _config as fx_config
 
 from dovetail.frontend.decompose.table import decompositions
+from dovetail.frontend.devices import rounds_convolutions
 from dovetail.frontend.observe.transforms import is_inside_transform
 from dovetail.frontend.program_key.unkeyed import Unkeyed
 
@@ -21,6 +22,7 @@ _SWITCHES: tuple[Callable[[], object], ...] = (
     torch.is_inference_mode_enabled,
     torch.get_default_device,
     torch.get_float32_matmul_precision,
+    rounds_convolutions,
     lambda: torch.utils.deterministic.fill_uninitialized_memory,  # type: ignore[attr-defined]  # a module of properties
     lambda: torch.backends.mkldnn.enabled,
     torch.backends.cuda.flash_sdp_enabled,

@@ -10,7 +10,7 @@ import torch
 from torch_mlir import ir
 from torch_mlir.extras.fx_importer import FxImporter
 
-from dovetail.dialects.attributes import CURRENT_DEVICE, DEVICE, LEVEL, ONCE, TARGET, WRITTEN_LAST
+from dovetail.dialects.attributes import CURRENT_DEVICE, DEVICE, LEVEL, ONCE, TARGET, TF32, WRITTEN_LAST
 from dovetail.dialects.dovetail import GradientOp
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.ops.read import read
@@ -18,7 +18,7 @@ from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Role
 from dovetail.dialects.statements.subclasses import set_convention
 from dovetail.dialects.torch_facts.types import torch_type
-from dovetail.frontend.devices import CPU_DEVICE, takes_current
+from dovetail.frontend.devices import CPU_DEVICE, rounds_convolutions, takes_current
 from dovetail.frontend.records import Capture, CapturedArgument
 from dovetail.frontend.to_ir.affine import settle
 from dovetail.frontend.to_ir.argument_facts import needed_facts, reached, state_devices, stated
@@ -48,6 +48,8 @@ def import_capture(
             module.operation.attributes[DEVICE] = ir.StringAttr.get(str(home))
         if takes_current(capture.graph):
             module.operation.attributes[CURRENT_DEVICE] = i64(torch.cuda.current_device())
+        if home.type == "cuda" and rounds_convolutions():
+            module.operation.attributes[TF32] = ir.UnitAttr.get()
         _Joint(capture, module, home).build()
         module.operation.verify()
     return module

@@ -15,11 +15,13 @@ from dovetail.dialects.sizes.bound_sizes import Range
 from dovetail.dialects.sizes.expected import expected_info
 from dovetail.dialects.sizes.size_expressions import bounds
 from dovetail.dialects.sizes.symbols import KnownSize, is_open_op, known_sizes
+from dovetail.dialects.statements.target import device_type, rounds_to_tf32
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, kind, row
 from dovetail.dialects.torch_facts.row import Kernel
 from dovetail.dialects.torch_facts.types import TensorInfo, is_value_type, shaped_info, tensor_info
-from dovetail.passes.rewriting.constants import integer, integers
+from dovetail.passes.layouts.moments import gives_moments
+from dovetail.passes.rewriting.constants import boolean, integer, integers
 from dovetail.passes.rewriting.pointwise import is_whole, pointwise_op
 
 ORDER, BACK = (0, 2, 3, 1), (0, 3, 1, 2)
@@ -28,12 +30,31 @@ ORDER, BACK = (0, 2, 3, 1), (0, 3, 1, 2)
 _FORWARD = "torch.aten.convolution"
 BACKWARD = "torch.aten.convolution_backward"
 _TYPES = {"cpu": ("float32", "bfloat16", "float16"), "cuda": ("bfloat16", "float16")}
-"""By type of device, of what the library has faster kernels so; on a GPU, what tensor cores compute."""
+"""By type of device, of what the library has faster kernels so; on a GPU, what tensor cores compute in any case."""
 
 _MOST_CHANNELS = 64
 """Channels whose products of float32 oneDNN may add up for a result. It does so in one row where images lie channels
 last, else by 16 channels. The error grows with the root of the number of these: of 64 it is two times eager's, of 256
 nearly four. From 128 on, there is nothing to gain. Kernels of one pixel add up alike."""
+
+
+@dataclass(frozen=True)
+class Library:
+    """What convolves.
+
+    Attributes:
+        device: the type of the device.
+        types: the element types of the images that it is faster with channels last.
+    """
+
+    device: str
+    types: tuple[str, ...]
+
+    @classmethod
+    def of(cls, module: ir.Module) -> "Library":
+        """What convolves for `module`: a GPU's tensor cores take float32 that may be rounded, too."""
+        device = device_type(module)
+        return cls(device, (*_TYPES[device], *(["float32"] if rounds_to_tf32(module) else [])))
 
 
 @dataclass(frozen=True)
@@ -51,17 +72,17 @@ class Convolution:
     laid_out: int = 0
 
 
-def convolution(op: ir.Operation, device: str, ranges: Mapping[int, Range]) -> Convolution | None:
-    """What is known of `op` on a type of device; None where it is no convolution, or may not lie channels last.
+def convolution(op: ir.Operation, library: Library, ranges: Mapping[int, Range]) -> Convolution | None:
+    """What is known of `op`; None where it is no convolution, or may not lie channels last.
 
     On GPUs, those of open sizes may not: regions turn none there. Work is priced by what sizes are expected to be.
     """
-    if not convolves(op) or not _has_elements(op, ranges) or (device != "cpu" and is_open_op(op)):
+    if not convolves(op) or not _has_elements(op, ranges) or (library.device != "cpu" and is_open_op(op)):
         return None
     start = int(op.name == BACKWARD)  # which takes the gradient of the result first
     images, weights = expected_info(op.operands[start]), tensor_info(op.operands[start + 1].type)
     made = expected_info((op.operands if start else op.results)[0])
-    if images is None or weights is None or made is None or images.dtype not in _TYPES[device]:
+    if images is None or weights is None or made is None or images.dtype not in library.types:
         return None
     is_transposed, groups = boolean(op.operands[start + 6]), integer(op.operands[start + 8])
     # Images of one channel lie either way.
@@ -69,9 +90,9 @@ def convolution(op: ir.Operation, device: str, ranges: Mapping[int, Range]) -> C
         return None
     both = 2 * (images.nbytes + made.nbytes)
     if not start:
-        return Convolution((0,), both) if _is_exact(weights, weights.shape[1], device) else None
+        return Convolution((0,), both) if _is_exact(weights, weights.shape[1], library.device) else None
     wanted = wanted_gradients(op)
-    if wanted is None or (wanted[0] and not _is_exact(weights, weights.shape[0], device)):
+    if wanted is None or (wanted[0] and not _is_exact(weights, weights.shape[0], library.device)):
         return None
     return Convolution((0, 1), both * (wanted[0] + wanted[1]), 2 * weights.nbytes * wanted[1])
 
@@ -95,12 +116,12 @@ def wanted_gradients(op: ir.Operation) -> list[bool] | None:
     return known if len(known) == 3 else None
 
 
-def images_of(op: ir.Operation, device: str, ranges: Mapping[int, Range]) -> list[int]:
+def images_of(op: ir.Operation, library: Library, ranges: Mapping[int, Range]) -> list[int]:
     """The positions of operands that `op` can take channels last; none of an op that can't."""
-    known = convolution(op, device, ranges)
+    known = convolution(op, library, ranges)
     if known is not None:
         return list(known.images)
-    if reduces(op):
+    if reduces(op) or gives_moments(op):
         return [0]
     if _pools(op) and _has_elements(op, ranges):
         return [number for number, each in enumerate(op.operands) if are_images(each)]
@@ -146,12 +167,6 @@ def _whole_images(op: ir.Operation) -> list[int]:
     """The positions of the operands that have the sizes of the images which `op` computes."""
     sizes = known_sizes(op.results[0]) or ()
     return [number for number, each in enumerate(op.operands) if is_whole(each, sizes)]
-
-
-def boolean(value: ir.Value) -> bool | None:
-    """The truth value that a `torch.constant` makes, None for any other value."""
-    op = made_by(value, "torch.constant.bool")
-    return None if op is None else ir.BoolAttr(op.attributes["value"]).value
 
 
 def _are_known(op: ir.Operation) -> bool:

@@ -14,6 +14,7 @@ from dovetail.passes.costs.cost_model import CostModel
 from dovetail.passes.layouts.channels_last import (
     ORDER,
     Convolution,
+    Library,
     computes_elements,
     convolution,
     convolves,
@@ -45,14 +46,14 @@ class Chain:
         self.convolutions += other.convolutions
 
 
-def chains(ops: Sequence[ir.Operation], device: str) -> list[Chain]:
+def chains(ops: Sequence[ir.Operation], library: Library) -> list[Chain]:
     """The chains among the `ops` of a function. A convolution begins one; what computes images of such goes along.
 
     It does up to the last convolution, pooling or reduction: what comes behind that computes rows of images that it
     reads as they lie.
     """
     ranges = ranges_of(ops[0])
-    along = _without_ends(_along(ops, device, ranges))
+    along = _without_ends(_along(ops, library, ranges))
     found: dict[ir.Value, Chain] = {}
     made: list[Chain] = []
     for op, images in along.items():
@@ -64,21 +65,21 @@ def chains(ops: Sequence[ir.Operation], device: str) -> list[Chain]:
         made = [each for each in made if all(each is not other for other in others)] if others else made
         if not parts:
             made.append(chain)
-        known, given = convolution(op, device, ranges), list(filter(lasts, op.results))
+        known, given = convolution(op, library, ranges), list(filter(lasts, op.results))
         chain.take(Chain({op: images}, given, [known] if known else []))
         found |= dict.fromkeys(given, chain)
     return made
 
 
-def _along(ops: Sequence[ir.Operation], device: str, ranges: Mapping[int, Range]) -> dict[ir.Operation, list[int]]:
+def _along(ops: Sequence[ir.Operation], library: Library, ranges: Mapping[int, Range]) -> dict[ir.Operation, list[int]]:
     """The convolutions, and what goes along with them, in order."""
     along: dict[ir.Operation, list[int]] = {}
     lasting: set[ir.Value] = set()
     for op in ops:
         if not convolves(op) and lasting.isdisjoint(op.operands):
             continue
-        images = images_of(op, device, ranges)
-        if convolution(op, device, ranges) or any(op.operands[number] in lasting for number in images):
+        images = images_of(op, library, ranges)
+        if convolution(op, library, ranges) or any(op.operands[number] in lasting for number in images):
             along[op] = images
             lasting.update(filter(lasts, op.results))
     return along
@@ -96,7 +97,7 @@ def pays(chain: Chain, costs: CostModel) -> bool:
     """Whether the library saves more than it costs to copy images where the chain meets rows."""
     lasting = set(chain.lasting)
     taken = {op.operands[number] for op, images in chain.ops.items() for number in images}
-    met = {each for each in taken - lasting if not _comes_so(each)}
+    met = {each for each in taken - lasting if not comes_so(each)}
     left = {each for each in lasting if _leaves(each, chain.ops)}
     moved = [info for info in expected_infos(met | left) if not keeps_rows(info.shape, ORDER)]
     saved = sum(each.moved - each.laid_out for each in chain.convolutions)
@@ -107,7 +108,7 @@ def _leaves(image: ir.Value, inside: Container[ir.Operation]) -> bool:
     return any(each not in inside and not leaves_so(each) for each in users(image))
 
 
-def _comes_so(image: ir.Value) -> bool:
+def comes_so(image: ir.Value) -> bool:
     """Whether the user gives images channels last."""
     read = made_by(image, ReadOp.OPERATION_NAME)
     return read is not None and order_in_memory(read.operands[0]) == ORDER

@@ -7,24 +7,25 @@ from itertools import pairwise
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import SHOWS_ROWS, STRIDES
+from dovetail.dialects.dovetail import ReadOp
 from dovetail.dialects.reading import Module, body, is_used, made_by, producer, users
 from dovetail.dialects.sizes.symbols import KnownSize, in_types, known_sizes, sizes_map
 from dovetail.dialects.statements.operand_strides import Stated, strides_attribute
 from dovetail.dialects.statements.recompute import is_pinned
-from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.names import LIST
+from dovetail.dialects.torch_facts.numbers import number
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.row import IN_REGIONS
 from dovetail.dialects.torch_facts.transposition import reorders
-from dovetail.dialects.torch_facts.types import is_value_type, require_shaped_info, torch_type, with_shape
+from dovetail.dialects.torch_facts.types import is_value_type, require_shaped_info, tensor_info, torch_type, with_shape
 from dovetail.passes.base import Pass
 from dovetail.passes.costs.cost_model import costs_of
 from dovetail.passes.layouts.channels_last import (
     BACK,
     BACKWARD,
     ORDER,
+    Library,
     are_images,
-    boolean,
     computes_elements,
     convolves,
     in_order,
@@ -34,8 +35,10 @@ from dovetail.passes.layouts.channels_last import (
     strides_of,
     wanted_gradients,
 )
-from dovetail.passes.layouts.channels_last_chains import chains, leaves_so, pays
-from dovetail.passes.rewriting.constants import constant, integer_list
+from dovetail.passes.layouts.channels_last_chains import chains, comes_so, leaves_so, pays
+from dovetail.passes.layouts.moments import gives_moments, moments
+from dovetail.passes.placement.scattered_views import turns_few
+from dovetail.passes.rewriting.constants import boolean, constant, integer_list
 from dovetail.passes.rewriting.permutations import permuted
 from dovetail.passes.rewriting.pointwise import converts, of_others, pointwise_op, with_known_sizes
 from dovetail.passes.rewriting.rules import create
@@ -51,7 +54,8 @@ class LayOutConvolutionsPass(Pass, name="lay-out-convolutions", runs_at="joint")
     A convolution states the strides of its images, and gives its result in the same layout. What computes elements or
     sums of that computes them in the order of memory, so that regions read and write rows. Pooling takes images as they
     lie. What others read is permuted back, or laid out in rows. The gradient of a bias is a sum in a region, which adds
-    up more exactly than a library's convolution.
+    up more exactly than a library's convolution. On a GPU, filters that the user gives are copied, once for both
+    halves, and variances are made of sums.
 
     Before:  `%1 = convolution %x, %w; %2 = relu %1; %3 = convolution %2, %v`
     After:   `%1 = convolution %x, %w {dovetail.strides}; %4 = permute %1, [0, 2, 3, 1] {dovetail.shows_rows};
@@ -60,10 +64,11 @@ class LayOutConvolutionsPass(Pass, name="lay-out-convolutions", runs_at="joint")
 
     def run(self, module: ir.Module) -> bool:
         ops, costs = body(Module(module).joint), costs_of(module)
-        found = [each for each in chains(ops, device_type(module)) if pays(each, costs)]
+        library = Library.of(module)
+        found = [each for each in chains(ops, library) if pays(each, costs)]
         if not found:
             return False
-        laid_out = _LaidOut({op.results[0]: images for each in found for op, images in each.ops.items()})
+        laid_out = _LaidOut({op.results[0]: images for each in found for op, images in each.ops.items()}, library)
         for op, following in pairwise(ops):
             if laid_out.takes(op):
                 with op.location, ir.InsertionPoint(following):
@@ -76,7 +81,7 @@ class LayOutConvolutionsPass(Pass, name="lay-out-convolutions", runs_at="joint")
 
 def _is_replaced(op: ir.Operation) -> bool:
     """Whether another op stands for one that takes images channels last; of a library's, the operands change."""
-    return computes_elements(op) or reduces(op)
+    return computes_elements(op) or reduces(op) or gives_moments(op)
 
 
 @dataclass
@@ -85,11 +90,13 @@ class _LaidOut:
 
     Attributes:
         images: by an op's first result, the positions of the operands that lie channels last.
+        library: what convolves.
         last: by value that lies so, the same with its dimensions in the order of memory.
         entering: by value that a library's op takes, the same as it lies so, where a region computes it.
     """
 
     images: Mapping[ir.Value, Sequence[int]]
+    library: Library
     last: dict[ir.Value, ir.Value] = field(default_factory=dict)
     entering: dict[ir.Value, ir.Value] = field(default_factory=dict)
 
@@ -104,15 +111,17 @@ class _LaidOut:
             self._hand_on(op.results[0], _like(op, operands, in_order(_sizes(op.results[0]))))
         elif reduces(op):
             self._reduce(op)
+        elif gives_moments(op):
+            self._add_up(op)
         else:
             self._call(op)
 
     def _call(self, op: ir.Operation) -> None:
         images, weights = self.images[op.results[0]], [2 if op.name == BACKWARD else 1] if convolves(op) else []
-        for number in (*images, *weights):
-            self._take(op, number)
-        # Weights lie as they like: the library orders them for its kernels anyway.
-        stated = [_strides(each) if number in images else None for number, each in enumerate(op.operands)]
+        for position in (*images, *weights):
+            self._take(op, position)
+        # Weights lie as they like: a CPU's library orders them for its kernels anyway.
+        stated = [_strides(each) if position in images else None for position, each in enumerate(op.operands)]
         op.attributes[STRIDES] = strides_attribute(stated)
         if op.name == BACKWARD:
             self._sum_for_bias(op)
@@ -121,9 +130,12 @@ class _LaidOut:
             made.owner.attributes[SHOWS_ROWS] = ir.UnitAttr.get()
             self._hand_on(each, made)
 
-    def _take(self, op: ir.Operation, number: int) -> None:
-        """Has a region write an operand channels last that it casts, or computes of numbers and of what is expanded."""
-        value = op.operands[number]
+    def _take(self, op: ir.Operation, position: int) -> None:
+        """Has a region write an operand channels last that it casts, or computes of numbers and of what is expanded.
+
+        On a GPU, also what it turns as fast as ATen copies it: once, for both halves.
+        """
+        value = op.operands[position]
         if value not in self.entering:
             with ir.InsertionPoint(op):
                 made = self._entered(value)
@@ -131,12 +143,14 @@ class _LaidOut:
                     return
                 self.entering[value] = _permuted(made, BACK)
             self.last[self.entering[value]] = made
-        op.operands[number] = self.entering[value]
+        op.operands[position] = self.entering[value]
 
     def _entered(self, value: ir.Value) -> ir.Value | None:
         cast = pointwise_op(value)
-        if value in self.last or cast is None or not are_images(value):
+        if value in self.last or not are_images(value):
             return None
+        if cast is None:
+            return _turned_few(value) if self.library.device == "cuda" and not comes_so(value) else None
         if converts(cast):
             source = _permuted(cast.operands[0], ORDER)
             return _like(cast, [source, *list(cast.operands)[1:]], in_order(_sizes(value)))
@@ -167,6 +181,15 @@ class _LaidOut:
         left = [dim for dim in ORDER if dim not in dims]
         made = _like(op, operands, [_sizes(op.operands[0])[dim] for dim in left])
         result.replace_all_uses_with(_permuted(made, [left.index(dim) for dim in sorted(left)]))
+
+    def _add_up(self, op: ir.Operation) -> None:
+        """Has regions add up the columns that variances and means are of, which ATen's kernel takes long to read."""
+        found = moments(self.last[op.operands[0]], number(op.operands[2]) or 0)
+        for result, made in zip(op.results, found, strict=True):
+            if boolean(op.operands[3]):
+                self._hand_on(result, made)
+            else:
+                result.replace_all_uses_with(with_sizes(made, _sizes(result)))
 
     def _hand_on(self, image: ir.Value, made: ir.Value) -> None:
         """Has what reads `image` read `made`, in the order of `image`: as it lies in memory, or laid out in rows."""
@@ -205,6 +228,15 @@ class _LaidOut:
             operands = [self._turned(each) if is_value_type(each.type) else each for each in op.operands]
             return _like(op, operands, in_order(sizes))
         return _permuted(with_sizes(value, (*(1 for _ in range(4 - len(sizes))), *sizes)), ORDER)
+
+
+def _turned_few(value: ir.Value) -> ir.Value | None:
+    """Builds a copy channels last of what the user gives, if regions turn it; None where it lies so already."""
+    info, is_given = tensor_info(value.type), made_by(value, ReadOp.OPERATION_NAME) is not None
+    if not is_given or info is None or keeps_rows(info.shape, ORDER) or not turns_few(info.shape, ORDER):
+        return None
+    shown = _permuted(value, ORDER)
+    return _made("torch.aten.clone", [shown, constant(0)], shown, in_order(info.shape))
 
 
 def _is_spread(value: ir.Value) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from dovetail.backends.target import TARGETS
-from dovetail.dialects.attributes import LEVEL, TARGET
+from dovetail.dialects.attributes import LEVEL, TARGET, TF32
 from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.reading import Module, Role, role
 from dovetail.dialects.sizes.size_facts import broken_facts
@@ -116,6 +116,8 @@ class VerifyLevelPass(Pass, name="verify-level"):
         if not isinstance(target, ir.StringAttr) or target.value not in TARGETS:
             expected = " or ".join(f'"{each}"' for each in TARGETS)
             raise fail(module.operation, f"expects '{TARGET}' to be {expected}, got {target}")
+        if TF32 in attributes and (not isinstance(attributes[TF32], ir.UnitAttr) or target.value == DEFAULT):
+            raise fail(module.operation, f"expects '{TF32}' to be a unit of a module for a GPU, got {attributes[TF32]}")
 
     def _check_host(self, name: str, ops: Sequence[ir.Operation], ours: str) -> None:
         check_ops(name, ops, {f"dovetail.{op}" for op in ours.split()}, self.level)

@@ -39,7 +39,7 @@ class PlacedGraph:
         is_effect: whether it is a library call from the start, which keeps its order.
         enters: whether it is a view that can move into a region.
         is_early: whether it converts, on a GPU, a small tensor that the function is given, for library calls alone.
-        is_late: whether it converts, on a GPU, what a library call gives, for the function's caller alone.
+        is_late: whether it converts or lays out, on a GPU, what a library call gives, for the function's caller alone.
         is_joined: whether it lists tensors for regions, which take those that lie in memory and compute the others.
         producers, users: the numbers of the ops that compute its operands, and of those that use its results.
         operands, results: its values.
@@ -102,7 +102,8 @@ class PlacedGraph:
         return made is not None and self.placement[made] == "read" and expected_bytes(op.operands[:1]) <= _SMALL
 
     def _converts_called(self, op: ir.Operation) -> bool:
-        if not converts(op) or is_open_op(op) or expected_bytes(op.results) > _QUICK:
+        lays_out = row(op).is_identity and row(op).format_at is not None
+        if not (converts(op) or lays_out) or is_open_op(op) or expected_bytes(op.results) > _QUICK:
             return False
         made = self.made_by.get(op.operands[0])
         while made is not None and self.placement[made] == "view":

@@ -12,8 +12,8 @@ from torch_mlir import ir
 from dovetail.dialects.dovetail import ReadOp
 from dovetail.dialects.reading import made_by
 from dovetail.dialects.torch_facts.ops import Kind, row
-from dovetail.dialects.torch_facts.sizes import row_major
-from dovetail.dialects.torch_facts.transposition import SMALLEST, is_transposition, reorders
+from dovetail.dialects.torch_facts.sizes import Sizes, row_major
+from dovetail.dialects.torch_facts.transposition import SMALLEST, is_transposition, reordered
 from dovetail.dialects.torch_facts.types import tensor_info
 
 FEW = 64
@@ -33,14 +33,22 @@ def is_scattered(op: ir.Operation, device: str = "cpu") -> bool:
     if source is None or result is None or result.numel < SMALLEST:
         return False
     strides = facts.strides(op, source.shape, row_major(source.shape), result.shape)
-    steps = [(size, stride) for size, stride in zip(result.shape, strides or (), strict=False) if size > 1]
-    return bool(steps) and steps[-1][1] > 1 and not (device == "cuda" and reorders(op) and _turns_few(steps))
+    steps = [stride for size, stride in zip(result.shape, strides or (), strict=False) if size > 1]
+    return bool(steps) and steps[-1] > 1 and not (device == "cuda" and reorders_few(op))
 
 
-def _turns_few(steps: Sequence[tuple[int, int]]) -> bool:
-    """Whether neighbours lie near enough for a GPU's caches to have them; `steps` are sizes and their strides.
+def reorders_few(op: ir.Operation) -> bool:
+    """Whether `op` is a view of what lies in rows that `turns_few`."""
+    order, source = reordered(op), tensor_info(op.operands[0].type) if op.operands else None
+    return order is not None and source is not None and turns_few(source.shape, order)
+
+
+def turns_few(sizes: Sizes, order: Sequence[int]) -> bool:
+    """Whether a GPU's caches have the neighbours of elements, of a tensor in rows that is shown in another `order`.
 
     So they do where a few elements trade places with many, as a filter's or an image's colours with its channels.
     """
-    behind = [size for size, _ in takewhile(lambda each: each[1] != 1, reversed(steps))]
-    return min(steps[-1][1], prod(behind)) <= FEW
+    strides = row_major(sizes)
+    large = [dim for dim in order if sizes[dim] > 1]
+    behind = [sizes[dim] for dim in takewhile(lambda each: strides[each] != 1, reversed(large))]
+    return bool(large) and min(strides[large[-1]], prod(behind)) <= FEW

@@ -36,6 +36,12 @@ def integers(value: ir.Value) -> tuple[int, ...] | None:
     return known if op is not None and len(known) == len(found) else None
 
 
+def boolean(value: ir.Value) -> bool | None:
+    """The truth value that a `torch.constant` makes, None for any other value."""
+    op = made_by(value, "torch.constant.bool")
+    return None if op is None else ir.BoolAttr(op.attributes["value"]).value
+
+
 def is_none(value: ir.Value) -> bool:
     """Whether `value` is Python's None."""
     return made_by(value, "torch.constant.none") is not None

@@ -3,7 +3,7 @@
 import torch
 from torch_mlir import ir
 
-from dovetail.dialects.attributes import CURRENT_DEVICE, DEVICE, TARGET
+from dovetail.dialects.attributes import CURRENT_DEVICE, DEVICE, TARGET, TF32
 from dovetail.dialects.dovetail import AllocOp, RefType
 from dovetail.dialects.reading import Module, arguments, body, drop_attributes
 from dovetail.dialects.statements.devices import CPU, home
@@ -31,7 +31,7 @@ def on_host(module: ir.Module) -> ir.Module:
     attributes = made.operation.attributes
     with module.context:
         attributes[TARGET] = ir.StringAttr.get(CPU)
-        for name in {DEVICE, CURRENT_DEVICE}.intersection(attributes):
+        for name in {DEVICE, CURRENT_DEVICE, TF32}.intersection(attributes):
             del attributes[name]
         for function_op in Module(made).functions.values():
             type_ = function_op.type

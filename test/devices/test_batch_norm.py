@@ -85,6 +85,83 @@ def test_half_precision(layout: torch.memory_format):
         assert (compiled.double() - value).norm() <= bound
 
 
+class _Deep(nn.Module):
+    """Chains that pay: strides, pooling, filters of one pixel and of many."""
+
+    def __init__(self, is_smooth: bool = False) -> None:
+        super().__init__()
+        self.cut, self.pool = (torch.tanh, nn.AvgPool2d(2)) if is_smooth else (torch.relu, nn.MaxPool2d(3, 2, 1))
+        self.first, self.second = nn.Conv2d(3, 16, 5, padding=2, bias=False), nn.Conv2d(16, 16, 3, stride=2, padding=1)
+        # Eager's second derivative of a filter of one pixel that lies channels last is wrong on the emulated GPU, by
+        # PyTorch's `slow_conv2d`.
+        self.side = nn.Conv2d(16, 16, 3 if is_smooth else 1, stride=2, padding=int(is_smooth))
+        self.last = nn.Conv2d(16, 16, 3, padding=1)
+        self.norms = nn.ModuleList(nn.BatchNorm2d(16) for _ in range(2))
+
+    def forward(self, images: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        found = self.cut(self.norms[0](self.first(images)))
+        joined = self.cut(self.norms[1](self.second(found)) + self.side(found))
+        joined = self.last(self.pool(joined))
+        return joined, torch.var_mean(joined, (0, 2, 3), correction=1)[0]
+
+
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last], ids=["rows", "channels last"])
+@pytest.mark.parametrize("is_second", [False, True], ids=["once", "twice differentiated"])
+def test_single_precision_rounded_to_tf32(layout: torch.memory_format, is_second: bool):
+    """Catches chains that stay in rows, moments that ATen's slow kernel takes of such images, a mean that is not
+    corrected, gradients that the user gets in another layout than eager's."""
+    torch.manual_seed(0)
+    # Where numbers are cut off, rounding decides of second derivatives.
+    net, images = _Deep(is_second).to(memory_format=layout), torch.randn(64, 3, 64, 64) + 1
+    images = images.contiguous(memory_format=layout)
+    ours, wide = copy.deepcopy(net), copy.deepcopy(net).double()
+    # Of images in rows, cuDNN's own choice may be a kernel that rounds nothing, though the switch lets it.
+    rounding = copy.deepcopy(net).to(memory_format=torch.channels_last)
+
+    def joined(compute):
+        return lambda given: torch.cat([each.flatten() for each in compute(given)])
+
+    right = _step(wide, joined(wide), images.double(), is_second)
+    rounded = _step(rounding, joined(rounding), images.contiguous(memory_format=torch.channels_last), is_second)
+    expected = _step(net, joined(net), images, is_second)
+    dovetail.stats(reset=True)
+    actual = _step(ours, joined(torch.compile(ours, backend="dovetail")), images, is_second)
+    assert not any("var_mean" in op for op, _ in dovetail.stats().library_calls)
+    assert not dovetail.stats().eager
+    for eager, like, compiled, value in zip(expected, rounded, actual, right, strict=True):
+        assert compiled.stride() == eager.stride()
+        bound = 3 * (like.double() - value).norm() + torch.finfo(torch.float32).eps * value.norm()
+        assert (compiled.double() - value).norm() <= bound
+
+
+def test_the_switch_is_asked_in_each_graph():
+    """Catches single precision that is laid out channels last where nothing rounds it, since another graph's was."""
+    torch.manual_seed(0)
+    images = torch.randn(64, 3, 64, 64)
+
+    def moments() -> bool:
+        torch.compiler.reset()
+        dovetail.stats(reset=True)
+        torch.compile(_Deep(), backend="dovetail")(images)
+        return any("var_mean" in op for op, _ in dovetail.stats().library_calls)
+
+    assert not moments()
+    with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
+        assert moments()
+    assert not moments()
+
+
+def test_what_is_alike_does_not_deviate():
+    """Catches a mean that is off by what its sum was rounded: 0.02 from it, where a variance of nothing divides."""
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Conv2d(3, 16, 3), nn.BatchNorm2d(16), nn.Conv2d(16, 16, 3), nn.BatchNorm2d(16))
+    dovetail.stats(reset=True)
+    found = torch.compile(net, backend="dovetail")(torch.full((64, 3, 70, 70), 3e4 / 7))
+    assert not any("var_mean" in op for op, _ in dovetail.stats().library_calls)
+    assert found.abs().max() <= 1e-3
+    assert (net[1].running_var - 0.9).abs().max() <= 1e-5
+
+
 def test_evaluation():
     """Catches statistics of the batch where there are those of the training."""
     net, images = _Net(False).eval(), torch.randn(6, 8, 12, 12)

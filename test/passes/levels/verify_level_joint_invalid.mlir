@@ -112,3 +112,21 @@ module attributes {dovetail.level = "joint", dovetail.target = 1} {
     return
   }
 }
+
+// -----
+
+// expected-error @below {{'builtin.module' op expects 'dovetail.tf32' to be a unit of a module for a GPU, got unit}}
+module attributes {dovetail.level = "joint", dovetail.tf32} {
+  func.func @joint() attributes {dovetail.role = "joint"} {
+    return
+  }
+}
+
+// -----
+
+// expected-error @below {{'builtin.module' op expects 'dovetail.tf32' to be a unit of a module for a GPU, got true}}
+module attributes {dovetail.level = "joint", dovetail.target = "cuda:sm_90", dovetail.tf32 = true} {
+  func.func @joint() attributes {dovetail.role = "joint"} {
+    return
+  }
+}

@@ -2,7 +2,8 @@
 // RUN: dovetail-opt %s --pass-pipeline='place-ops,outline-regions' --run-check -o %t
 // RUN: sed 's/cuda:sm_90/cpu/' %s | dovetail-opt - --pass-pipeline='place-ops,outline-regions' | FileCheck %s --check-prefix=COPIED
 //
-// Catches filters and images that ATen lays channels last before a region converts them: two launches each. A GPU's caches
+// Catches filters and images that ATen lays channels last before a region converts them, or in place of one: two launches
+// each. A GPU's caches
 // have what few elements trade places with. Those of a CPU do not, and where many trade places with many, a thread would
 // read one element of each sector.
 
@@ -16,18 +17,20 @@
 !lt = !torch.vtensor<[1000,100],bf16>
 !rf = !dovetail.ref<!f, strided<[576, 9, 3, 1]>>
 !rfh = !dovetail.ref<!fh, strided<[576, 192, 64, 1]>>
+!rfl = !dovetail.ref<!fl, strided<[576, 192, 64, 1]>>
 !ri = !dovetail.ref<!i, strided<[12288, 4096, 64, 1]>>
 !rih = !dovetail.ref<!ih, strided<[12288, 192, 3, 1]>>
 !rl = !dovetail.ref<!l, strided<[1000, 1]>>
 !rlt = !dovetail.ref<!lt, strided<[100, 1]>>
 
 module attributes {dovetail.level = "split", dovetail.target = "cuda:sm_90"} {
-  func.func @call(%f: !rf, %i: !ri, %l: !rl) -> (!rfh, !rih, !rlt) attributes {dovetail.role = "call"} {
-    %0:3 = call @forward(%f, %i, %l) : (!rf, !ri, !rl) -> (!rfh, !rih, !rlt)
-    return %0#0, %0#1, %0#2 : !rfh, !rih, !rlt
+  func.func @call(%f: !rf, %i: !ri, %l: !rl) -> (!rfh, !rih, !rlt, !rfl) attributes {dovetail.role = "call"} {
+    %0:4 = call @forward(%f, %i, %l) : (!rf, !ri, !rl) -> (!rfh, !rih, !rlt, !rfl)
+    return %0#0, %0#1, %0#2, %0#3 : !rfh, !rih, !rlt, !rfl
   }
   // CHECK-LABEL: func.func @forward(
   // CHECK-NOT: torch.aten.permute
+  // CHECK-NOT: torch.aten.clone
   // CHECK: call @forward_region_0(
   // CHECK: torch.aten.permute {{.*}} -> !torch.vtensor<[1000,100],bf16>
   // CHECK-LABEL: func.func private @forward_region_0(
@@ -37,7 +40,7 @@ module attributes {dovetail.level = "split", dovetail.target = "cuda:sm_90"} {
   // COPIED-COUNT-3: torch.aten.permute
   // COPIED: func.func private @forward_region
   // COPIED-NOT: torch.aten.permute
-  func.func @forward(%f: !rf, %i: !ri, %l: !rl) -> (!rfh, !rih, !rlt) attributes {dovetail.role = "forward"} {
+  func.func @forward(%f: !rf, %i: !ri, %l: !rl) -> (!rfh, !rih, !rlt, !rfl) attributes {dovetail.role = "forward"} {
     %zero = torch.constant.int 0
     %one = torch.constant.int 1
     %two = torch.constant.int 2
@@ -61,6 +64,8 @@ module attributes {dovetail.level = "split", dovetail.target = "cuda:sm_90"} {
     %9 = "dovetail.own"(%6) {requires_grad = false} : (!fh) -> !rfh
     %10 = "dovetail.own"(%7) {requires_grad = false} : (!ih) -> !rih
     %11 = "dovetail.own"(%8) {requires_grad = false} : (!lt) -> !rlt
-    return %9, %10, %11 : !rfh, !rih, !rlt
+    %12 = torch.aten.clone %3, %zero : !fl, !torch.int -> !fl
+    %13 = "dovetail.own"(%12) {requires_grad = false} : (!fl) -> !rfl
+    return %9, %10, %11, %13 : !rfh, !rih, !rlt, !rfl
   }
 }
