@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from dovetail.backends.base_target import COMMON_FLAGS, Target
+from dovetail.backends.base_target import COMMON_FLAGS, Target, sources_digest
 from dovetail.backends.compiling.compiler_runs import CompilerRuns, Run
 from dovetail.backends.cuda.assembler import Assembled, assemble, assembler_version
 
@@ -58,8 +58,11 @@ class CudaTarget(Target):
         return (*COMMON_FLAGS, "--iree-opt-level=O2", "--iree-opt-data-tiling=false")
 
     def prepared(self, text: str) -> str:
-        """The text of regions, a module of torch's dialect, that says what it is compiled for."""
-        start = "module {"
+        """The text of regions, a module of torch's dialect, with the functions of half precision that GPUs compute in
+        float32; it says what it is compiled for."""
+        from dovetail.backends.elementary.widened import with_wide_functions  # needs MLIR, which what only runs has not
+
+        text, start = with_wide_functions(text), "module {"
         if not text.startswith(start):
             raise ValueError(f"expected a module without attributes, got {text.partition(chr(10))[0]!r}")
         return f"module attributes {{hal.device.targets = [{self.attribute()}]}} {text.removeprefix('module ')}"
@@ -99,5 +102,5 @@ class CudaTarget(Target):
         return assemble(code, self.architecture, timeout, runs)
 
     def decided_by(self) -> tuple[str, ...]:
-        """The GPU, the assembler, and what is edited."""
-        return self.attribute(), assembler_version(), str(self.edits)
+        """The GPU, the assembler, what is computed in float32, and what is edited."""
+        return self.attribute(), sources_digest("elementary"), assembler_version(), str(self.edits)

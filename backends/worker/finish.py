@@ -2,7 +2,7 @@
 
 from iree.compiler import ir
 
-from dovetail.backends.worker.math_functions import MEANT, REMAINDER
+from dovetail.backends.worker.math_functions import APPROXIMATED, MEANT, REMAINDER
 from dovetail.backends.worker.walk import create, kernels, producer, replace, walk
 
 _FULL_DIVISION = "llvm.nvvm.div.full"
@@ -32,13 +32,17 @@ def finish(text: bytes) -> bytes:
 
 
 def _name_functions(kernel: ir.Operation) -> bool:
-    """Whether any remainder of `kernel` stood for a function; it is called now."""
+    """Whether any remainder of `kernel` stood for a function; that is called or approximated now."""
     called = ir.FlatSymbolRefAttr.get(REMAINDER)
     calls = [op for op in walk(kernel) if op.name == "llvm.call" and op.attributes.get("callee") == called]
     for call in calls:
         divisor = _number(call.operands[1])
         if divisor is None:
             raise Unfinished(f"{REMAINDER} by a number that is not known")
+        if divisor in APPROXIMATED:
+            with call.location, ir.InsertionPoint(call):
+                named = APPROXIMATED[divisor].build(call.operands[0])
+            replace(call, named)
         if divisor not in MEANT:
             continue
         _declare(kernel, MEANT[divisor])

@@ -1,14 +1,15 @@
-"""Elementary functions of float32 by NVIDIA's library, in two steps; of half precision too, as eager computes them.
+"""Elementary functions of float32 by NVIDIA's library, in two steps; of half precision too, or by approximations.
 
 In loops, where a function would be expanded, it becomes a remainder by a number that stands for it, which becomes a
 vector as any arithmetic does and is lowered to a call of the library. In the LLVM dialect these calls become those of
-the function meant. The library's functions are those of CUDA's own compiler, and so eager's.
+the function meant, or what approximates it. The library's functions are those of CUDA's own compiler, and so eager's.
 """
 
 import struct
 
 from iree.compiler import ir
 
+from dovetail.backends.worker.approximations import APPROXIMATIONS, approximation
 from dovetail.backends.worker.walk import create, replace, walk
 
 # By MLIR's op: a number of float32 that stands for it, and the library's name.
@@ -25,23 +26,33 @@ _FUNCTIONS = {
 REMAINDER = "__nv_fmodf"
 
 
-MEANT = {struct.unpack("<f", struct.pack("<f", number))[0]: name for number, name in _FUNCTIONS.values()}
+def _stored(number: float) -> float:
+    """`number` as float32 holds it."""
+    return struct.unpack("<f", struct.pack("<f", number))[0]
+
+
+MEANT = {_stored(number): name for number, name in _FUNCTIONS.values()}
 """The library's function by the number that stands for it."""
+APPROXIMATED = {_stored(each.number): each for each in APPROXIMATIONS}
+"""What is approximated, likewise."""
 
 
 def mark(kernel: ir.Operation) -> None:
     """Has the loops of `kernel` say functions by numbers; one that takes remainders itself keeps IREE's functions."""
-    ops = list(walk(kernel))
-    if any(op.name == "arith.remf" for op in ops):
+    if any(op.name == "arith.remf" for op in walk(kernel)):
         return
-    for op in ops:
-        f32, type_ = ir.F32Type.get(), op.results[0].type if op.name in _FUNCTIONS else None
-        if not isinstance(type_, ir.F32Type | ir.F16Type | ir.BF16Type):
-            continue
-        with op.location, ir.InsertionPoint(op):
-            number = ir.FloatAttr.get(f32, _FUNCTIONS[op.name][0])
-            stands = create("arith.constant", f32, value=number)
-            wide = op.operands[0] if type_ == f32 else create("arith.extf", f32, op.operands[0])
-            marked = create("arith.remf", f32, wide, stands)
-            value = marked if type_ == f32 else create("arith.truncf", type_, marked)
-        replace(op, value)
+    for op, (approximated, operand) in [(op, found) for op in walk(kernel) if (found := approximation(op))]:
+        replace(op, _marked(op, operand, approximated.number))
+    for op in list(walk(kernel)):
+        if op.name in _FUNCTIONS and isinstance(op.results[0].type, ir.F32Type | ir.F16Type | ir.BF16Type):
+            replace(op, _marked(op, op.operands[0], _FUNCTIONS[op.name][0]))
+
+
+def _marked(op: ir.Operation, operand: ir.Value, number: float) -> ir.Value:
+    """What stands, before `op`, for a function of `operand`, computed in float32."""
+    f32, type_ = ir.F32Type.get(), op.results[0].type
+    with op.location, ir.InsertionPoint(op):
+        stands = create("arith.constant", f32, value=ir.FloatAttr.get(f32, number))
+        wide = operand if operand.type == f32 else create("arith.extf", f32, operand)
+        marked = create("arith.remf", f32, wide, stands)
+        return marked if type_ == f32 else create("arith.truncf", type_, marked)

@@ -34,6 +34,11 @@ class Decomposed(TorchDispatchMode):
         return func(*args, **kwargs)
 
 
+def all_numbers(dtype: torch.dtype) -> torch.Tensor:
+    """Each of the 65,536 numbers of a type of half precision, NaN and subnormal ones among them."""
+    return torch.arange(-(1 << 15), 1 << 15, dtype=torch.int16).view(dtype)
+
+
 class Operands:
     """Makes tensors of one element type and kind, the same ones for the same seed; of double precision with `wide`."""
 

@@ -17,6 +17,7 @@ from dovetail.dialects.statements.plans import digest, plans
 from dovetail.passes.launches.import_plans import import_plans
 from dovetail.runtime.cuda.read_plan import load_cuda_plan
 from test.support.gpu_regions import COLUMNS, ROUNDED_COLUMNS, SOFTMAX, region
+from test.support.special_values import all_numbers
 
 pytestmark = pytest.mark.cuda
 
@@ -177,6 +178,21 @@ def test_functions_of_special_numbers(name: str):
     y = torch.empty_like(x)
     load_cuda_plan(plan, outcome.code)(x, y)
     torch.testing.assert_close(y, getattr(torch, name)(x), rtol=1e-6, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("name", ["exp", "sigmoid", "tanh"])
+def test_functions_of_all_numbers_of_half_precision(name: str, dtype: torch.dtype):
+    """Catches an approximation that is less exact, somewhere, than its instruction promises."""
+    x, function = all_numbers(dtype).cuda(), getattr(torch, name)
+    dovetail.stats(reset=True)
+    found, eager, exact = _compiled(function)(x).double(), function(x).double(), function(x.double())
+    assert dovetail.stats().kernels == {"pointwise": 1}
+    is_number = exact.isfinite() & eager.isfinite()
+    torch.testing.assert_close(found[~is_number], eager[~is_number], rtol=0, atol=0, equal_nan=True)
+    error, allowed = (found - exact).abs()[is_number], 3 * (eager - exact).abs()[is_number]
+    assert (error <= allowed).all(), x[is_number][error > allowed]
+    assert torch.equal(found.signbit()[is_number], eager.signbit()[is_number])
 
 
 SUMS = {
