@@ -11,6 +11,7 @@ from math import prod
 from iree.compiler import ir
 
 from dovetail.backends.worker.configurations import columns, rows
+from dovetail.backends.worker.loops import Loops
 from dovetail.backends.worker.merge_alike import merge_alike
 from dovetail.backends.worker.merged_loops import inputs, is_mergeable, merge
 from dovetail.backends.worker.tensor_graph import LOOPS, TensorGraph
@@ -183,13 +184,19 @@ def _rows(graph: TensorGraph, shape: Shape) -> set[int]:
         for number, loops in enumerate(graph.loops)
         if loops is None or (not loops.reduces and loops.extents in (shape, shape[:-1]))
     }
-    among = None if len(_shapes(graph)) == 1 else allowed
+    among = allowed if any(loops and _are_others(loops, shape) for loops in graph.loops) else None
     inside = graph.needed_by(sums, among)
     for number, loops in enumerate(graph.loops):
         needed = graph.needed_by([number], among) if loops else set()
         if needed <= allowed and not needed.isdisjoint(sums):
             inside |= needed
     return inside if inside <= allowed and graph.is_closed(inside) else set()
+
+
+def _are_others(loops: Loops, shape: Shape) -> bool:
+    """Whether loops reduce rows of another shape; of several dimensions IREE makes one."""
+    first = loops.reduced.index(True) if loops.reduces else len(loops.reduced)
+    return loops.reduces and all(loops.reduced[first:]) and loops.extents != shape and first > 0
 
 
 def _is_cut(graph: TensorGraph, inside: set[int], shape: Shape) -> bool:

@@ -408,6 +408,38 @@ LOSS_TYPES = {
 
 
 REGIONS["mean loss"] = written(LOSS, LOSS_TYPES)
+ALL = f"""module {{
+  func.func @main(%x: !X, %m: !M) {{
+    %none = torch.constant.none
+    %false = torch.constant.bool false
+    %zero = torch.constant.int 0
+    %one = torch.constant.int 1
+    %two = torch.constant.int 2
+    %half = torch.constant.int 15
+    %inner = torch.prim.ListConstruct %one, %two : (!torch.int, !torch.int) -> !torch.list<int>
+    %first = torch.prim.ListConstruct %zero : (!torch.int) -> !torch.list<int>
+    %0 = {SUM} %x, %inner, %false, %none : !X, !torch.list<int>, !torch.bool, !torch.none -> !R
+    %1 = {SUM} %0, %first, %false, %none : !R, !torch.list<int>, !torch.bool, !torch.none -> !S
+    %2 = torch.prims.convert_element_type %1, %half : !S, !torch.int -> !H
+    torch.overwrite.tensor.contents %2 overwrites %m : !H, !M
+    return
+  }}
+}}"""
+ALL_TYPES = {
+    "!X": "!torch.vtensor<[2048,4,1024],f32>",
+    "!R": "!torch.vtensor<[2048],f32>",
+    "!S": "!torch.vtensor<[],f32>",
+    "!H": "!torch.vtensor<[],bf16>",
+    "!M": "!torch.tensor<[],bf16>",
+}
+REGIONS["sum of all"] = written(ALL, ALL_TYPES)
+
+
+def test_what_follows_the_sum_of_partial_sums_is_part_of_its_kernel(kernels: Callable):
+    """Would catch a launch that rounds one number: the partial sums are over two dimensions, no rows yet."""
+    steps, code, _ = kernels("sum of all")
+    assert [step["tiling"] for step in steps] == ["rows", "rows"]
+    assert "cvt.rn.bf16.f32" in code[1]
 
 
 def test_a_mean_loss_takes_one_kernel_behind_that_of_its_rows(kernels: Callable):
