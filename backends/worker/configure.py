@@ -104,7 +104,9 @@ def _rows(kernel: ir.Operation, nests: list[_Nest], reductions: list[_Nest]) -> 
 def _columns(kernel: ir.Operation, nests: list[_Nest], sums: _Nest) -> str:
     if any(nest is not sums and not _follows(nest, sums) for nest in nests):
         return "IREE's tiles: columns, and what does not only take their sums"
-    return _set(kernel, "columns", columns(sums.loops), [sums], sums)
+    maps = [given.value for given in sums.op.attributes["indexing_maps"]]
+    whole = [each for each in maps if len(each.results) == each.n_dims]
+    return _set(kernel, "columns", columns(sums.loops, len(whole) + len(sums.op.results)), [sums], sums)
 
 
 def _follows(nest: _Nest, sums: _Nest) -> bool:

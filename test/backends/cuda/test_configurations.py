@@ -45,8 +45,20 @@ def test_rows_of_odd_lengths_are_masked():
 def test_columns_share_a_workgroup():
     """Would catch the sum of columns by one thread each: a tenth of the speed."""
     assert columns(nest(1024, 2048, reduced=1, inner=0)) == Distribution(
-        (False, True), lanes=(4, 8), subgroups=(1, 8), thread=(4, 1), tile=(0, 128), workgroup=(16, 0)
+        (False, True), lanes=(4, 8), subgroups=(1, 8), thread=(4, 1), tile=(0, 512), workgroup=(16, 0)
     )
+
+
+def test_threads_hold_rows_of_columns_as_their_registers_have_room():
+    """Would catch threads that wait for two rows at a time, and those that hold so much that few of them can run."""
+
+    def tile(rows: int, held: int) -> int:
+        found = columns(nest(rows, 1024, reduced=0, inner=1), held)
+        assert found is not None
+        return found.tile[0]
+
+    assert [tile(4096, held) for held in (2, 3, 4, 6, 9, 20)] == [512, 256, 256, 128, 64, 64]
+    assert [tile(rows, 2) for rows in (64, 192, 1536, 256)] == [64, 64, 512, 256]
 
 
 def test_neighbouring_threads_have_neighbouring_vectors():
