@@ -5,6 +5,8 @@ does not divide them, and several rows a workgroup of which the last ones are ma
 of them can be made here (`Distribution`, `columns`, `_shares_rows`).
 """
 
+from math import prod
+
 from dovetail.backends.worker.loops import OPEN, Loops
 from dovetail.backends.worker.tilings import LANES, MOST_THREADS, Distribution, Tiles
 
@@ -14,6 +16,10 @@ VECTOR_BITS = 128
 _FEWEST_NEIGHBOURS = 16
 """Of a workgroup: memory is read by so many numbers, at least."""
 _LONG = 1024
+_ROWS_TOGETHER = 8
+"""That a workgroup takes where a subgroup holds one."""
+_MANY_ROWS = 4096
+"""Of which all parts of a GPU have some, taken so."""
 
 
 def pointwise(loops: Loops) -> Tiles | None:
@@ -54,7 +60,10 @@ MOST_ELEMENTS = 64
 
 
 def rows(loops: Loops) -> Distribution | None:
-    """Whole rows in registers: read once, reduced by as many threads as have about 16 elements each."""
+    """Whole rows in registers: read once, reduced by as many threads as have about 16 elements each.
+
+    Of many rows of at most 1024 elements, a subgroup has one each.
+    """
     if not loops.reduces_rows or loops.written > 32:
         return None
     extent = loops.extents[-1]
@@ -66,6 +75,8 @@ def rows(loops: Loops) -> Distribution | None:
     lanes = extent // vector
     if lanes <= LANES and _shares_rows(loops) and divisor(lanes, LANES) == lanes:
         return _short_rows(loops, lanes, vector)
+    if lanes % LANES == 0 and extent <= _LONG and _has_many_rows(loops):
+        return _rows_together(loops, _ROWS_TOGETHER, LANES, vector, extent)
     threads = LANES
     while threads * 16 < extent and threads < MOST_THREADS:
         threads *= 2
@@ -93,6 +104,11 @@ def _row(loops: Loops, subgroups: int, vector: int, tile: int) -> Distribution:
 def _shares_rows(loops: Loops) -> bool:
     """Whether a workgroup may take several rows. Of an open number of rows IREE masks the last ones wrongly."""
     return len(loops.extents) >= 2 and loops.extents[-2] != OPEN
+
+
+def _has_many_rows(loops: Loops) -> bool:
+    """Whether a subgroup may have a row alone, and needs not wait for others in the middle of it."""
+    return _shares_rows(loops) and loops.extents[-2] % _ROWS_TOGETHER == 0 and prod(loops.extents[:-1]) >= _MANY_ROWS
 
 
 def _rows_together(loops: Loops, subgroups: int, lanes: int, vector: int, tile: int) -> Distribution:

@@ -34,6 +34,20 @@ def test_short_rows_share_a_subgroup():
     )
 
 
+def test_many_rows_have_a_subgroup_each():
+    """Would catch two subgroups that wait for one another over 12 numbers a thread, and few rows for few workgroups."""
+    assert rows(nest(32768, 768, reduced=1)) == Distribution(
+        (False, True), lanes=(1, 32), subgroups=(8, 1), thread=(1, 4), tile=(0, 768), workgroup=(8, 0)
+    )
+    for few in (nest(512, 768, reduced=1), nest(4099, 768, reduced=1), nest(OPEN, 768, reduced=1)):
+        found = rows(few)
+        assert found is not None
+        assert (found.workgroup, found.subgroups) == ((1, 0), (1, 2))
+    long = rows(nest(32768, 2048, reduced=1))
+    assert long is not None
+    assert long.workgroup == (1, 0)
+
+
 def test_rows_of_odd_lengths_are_masked():
     """Would catch rows that no vector divides left to IREE, which takes a hundred times as long."""
     found = rows(nest(8192, 3001, reduced=1))
