@@ -31,6 +31,7 @@ from dovetail.passes.layouts.lay_out_attention import LayOutAttentionPass
 from dovetail.passes.layouts.lay_out_convolutions import LayOutConvolutionsPass
 from dovetail.passes.layouts.lay_out_operands import LayOutOperandsPass
 from dovetail.passes.layouts.lay_out_results import LayOutResultsPass
+from dovetail.passes.layouts.lay_out_stated import LayOutStatedPass
 from dovetail.passes.layouts.turn_earlier import TurnEarlierPass
 from dovetail.passes.levels.verify_level import VerifyLevelPass
 from dovetail.passes.memory.plan_memory import PlanMemoryPass
@@ -103,6 +104,8 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         LayOutAttentionPass(),
         # Behind both, whose permutations stand where libraries take and give tensors.
         TurnEarlierPass(),
+        # After whatever turns what libraries take; before the cut, which saves what both halves take as it is laid out.
+        LayOutStatedPass(),
         # A budget would rather have branches compute again.
         *((SaveInBranchesPass(),) if split.memory_budget == 1 else ()),
         split,

@@ -1,6 +1,6 @@
 """What is known of how refs of open sizes lie in memory: whether they surely lie row by row."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import prod
 
 from torch_mlir import ir
@@ -34,8 +34,11 @@ def order_in_memory(ref: ir.Value) -> tuple[int, ...] | None:
     None where it is not surely dense: each stride is the product of the sizes further in.
     """
     sizes, strides = _lying(ref)
-    if sizes is None or strides is None:
-        return None
+    return None if sizes is None or strides is None else dense_order(sizes, strides)
+
+
+def dense_order(sizes: Sequence[KnownSize], strides: Sequence[KnownSize]) -> tuple[int, ...] | None:
+    """The dimensions of a tensor of `sizes` and `strides`, likewise."""
     order: list[int] = []
     left = list(range(len(sizes)))
     while left:

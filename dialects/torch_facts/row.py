@@ -160,6 +160,8 @@ class Row:
         is_row_major: its result is contiguous, whatever the operands' strides.
         order: the dimensions of its results of that many, from the outermost one in memory on, where its kernel lays
             them out so, whatever its operands' strides.
+        lies_as: the positions of operands, one for each of its first results, in the order of whose strides its kernel
+            lays that result out.
         layout: how the CPU's kernel lays its result out, if not as PyTorch describes.
         layout_on_cuda: how that of a GPU does, where it was measured to differ.
         writes_in_training: names of arguments that it writes if its argument `training` is true; no schema says so.
@@ -207,6 +209,7 @@ class Row:
     memory: ResultMemory = ResultMemory.UNKNOWN
     is_row_major: bool = False
     order: tuple[int, ...] = ()
+    lies_as: tuple[int, ...] = ()
     layout: Layout = Layout.TOLD
     layout_on_cuda: Layout | None = None
     writes_in_training: tuple[str, ...] = ()

@@ -18,6 +18,11 @@ OPAQUE = (
     *alike(partial(_reinterpretation, sees_strides=False), "_conj _neg_view view_as_real"),
     *alike(_reinterpretation, "view.dtype view_as_complex"),
     *alike(partial(opaque, rounding=Rounding.NEVER), "aminmax msort"),
+    opaque("_scaled_dot_product_efficient_attention_backward", order=(0, 2, 1, 3)),
+    *alike(
+        partial(opaque, lies_as=(1, 2, 3)),
+        "_scaled_dot_product_cudnn_attention_backward _scaled_dot_product_flash_attention_backward",
+    ),
     opaque("binary_cross_entropy", layout=Layout.FIRST),
     opaque("binary_cross_entropy_backward", layout=Layout.SECOND),
     opaque("copy_", sees_strides=False),
