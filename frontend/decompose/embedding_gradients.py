@@ -49,7 +49,20 @@ def _sum_of(row: int, padding: int, indices: torch.Tensor, terms: torch.Tensor) 
 
 
 def _added(indices: torch.Tensor, terms: torch.Tensor, rows: int) -> torch.Tensor:
-    """The sums of the `terms` of each row: of their first eight bits, which mostly are exact, and of the rest of them.
+    """The sums of the `terms` of each row. Where few of the rows have some, both sums of a row stand where one of its
+    terms did, and are added to a table of zeros then: two tables, and their sum, would be memory that is moved five times."""
+    count = terms.size(0)
+    if not guard_or_false(2 * count <= rows):
+        sums = _sums(indices, indices + rows, terms, 2 * rows)
+        return sums[:rows] + sums[rows:]
+    ones = torch.arange(count, device=indices.device)
+    one = aten.scatter(indices.new_zeros(rows), 0, indices, ones).gather(0, indices)
+    sums = _sums(one, one + count, terms, 2 * count)
+    return aten.index_add(terms.new_zeros(rows, terms.size(1)), 0, indices, sums[:count] + sums[count:])
+
+
+def _sums(indices: torch.Tensor, others: torch.Tensor, terms: torch.Tensor, rows: int) -> torch.Tensor:
+    """Of the first eight bits of `terms`, which mostly are exact, at `indices`, and of the rest of them at `others`.
 
     One sum of all bits rounds at each term, ATen at each tenth: of a frequent word its error was ten times eager's.
     `isinf` decides by no last bit; a comparison would have all that the terms are computed of computed once only.
@@ -57,9 +70,7 @@ def _added(indices: torch.Tensor, terms: torch.Tensor, rows: int) -> torch.Tenso
     rounded = terms.to(torch.bfloat16).to(torch.float32)
     is_whole = rounded.isinf()
     both = torch.cat([torch.where(is_whole, terms, rounded), torch.where(is_whole, 0.0, terms - rounded)])
-    zeros = terms.new_zeros(2 * rows, terms.size(-1))
-    sums = aten.index_add(zeros, 0, torch.cat([indices, indices + rows]), both)
-    return sums[:rows] + sums[rows:]
+    return aten.index_add(terms.new_zeros(rows, terms.size(1)), 0, torch.cat([indices, others]), both)
 
 
 EMBEDDING_GRADIENTS: dict[torch._ops.OpOverload, Callable] = {
