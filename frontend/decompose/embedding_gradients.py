@@ -49,8 +49,11 @@ def _sum_of(row: int, padding: int, indices: torch.Tensor, terms: torch.Tensor) 
 
 
 def _added(indices: torch.Tensor, terms: torch.Tensor, rows: int) -> torch.Tensor:
-    """The sums of the `terms` of each row. Where few of the rows have some, both sums of a row stand where one of its
-    terms did, and are added to a table of zeros then: two tables, and their sum, would be memory that is moved five times."""
+    """The sums of the `terms` of each row.
+
+    Where few rows have some, both sums of a row stand where one of its terms did, whichever came last, and are added to
+    zeros then: most of what two tables and their sum move would be zeros.
+    """
     count = terms.size(0)
     if not guard_or_false(2 * count <= rows):
         sums = _sums(indices, indices + rows, terms, 2 * rows)

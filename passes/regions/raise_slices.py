@@ -18,7 +18,7 @@ from dovetail.passes.cleanup.compose_views import RESHAPES
 from dovetail.passes.exactness.value_flow import deciding_ops
 from dovetail.passes.rewriting.constants import integers
 from dovetail.passes.rewriting.permutations import PERMUTE
-from dovetail.passes.rewriting.pointwise import of_others, pointwise_op
+from dovetail.passes.rewriting.pointwise import converts, of_others, pointwise_op
 from dovetail.passes.rewriting.rules import create, shape
 from dovetail.passes.rewriting.slices import SLICE, Slice, slice_of
 from dovetail.passes.rewriting.sums import with_sizes
@@ -121,6 +121,16 @@ def _reshaped(base: ir.Value, wanted: Slice, sizes: Sequence[int], taken: _Taken
     elif before[: dim + 1] == after[: dim + 1]:
         inner = dim
     else:
-        return None
+        return _converted(base, wanted, sizes, taken)
     source = _sliced(replace(wanted, base=base, dim=inner), taken)
     return None if source is None else with_sizes(source, sizes)
+
+
+def _converted(base: ir.Value, wanted: Slice, sizes: Sequence[int], taken: _Taken) -> ir.Value | None:
+    """Of a reshape that splits or joins the dimension of what is converted: the same of what that is converted from."""
+    op = pointwise_op(base)
+    if op is None or not converts(op) or is_pinned(op) or (op in taken.decided and not is_repeatable(op)):
+        return None
+    shown = with_sizes(op.operands[0], shape(wanted.base))
+    operands = [_built(replace(wanted, base=shown), taken), *list(op.operands)[1:]]
+    return of_others(op, operands, with_shape(base.type, sizes), sizes)
