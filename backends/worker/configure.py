@@ -12,6 +12,7 @@ from dovetail.backends.worker.loops import Loops
 from dovetail.backends.worker.math_functions import mark
 from dovetail.backends.worker.read_loops import read_loops
 from dovetail.backends.worker.scaled_terms import part_from_sums
+from dovetail.backends.worker.split_gathers import split_gathers
 from dovetail.backends.worker.tilings import LANES, Configuration
 from dovetail.backends.worker.walk import kernels, walk
 
@@ -48,6 +49,7 @@ class _Nest:
 
 
 def _configure(kernel: ir.Operation) -> str:
+    split_gathers(kernel)
     tiled = [op for op in walk(kernel) if _CONFIG in op.attributes]
     if _TRANSLATION not in kernel.attributes or not tiled:
         return "IREE tiles nothing there"

@@ -11,6 +11,7 @@ from math import prod
 from iree.compiler import ir
 
 from dovetail.backends.worker.configurations import columns, rows
+from dovetail.backends.worker.gathers import merge_gathers
 from dovetail.backends.worker.loops import Loops
 from dovetail.backends.worker.merge_alike import merge_alike
 from dovetail.backends.worker.merged_loops import inputs, is_mergeable, merge
@@ -32,6 +33,7 @@ def wrap(text: bytes) -> bytes:
         for function in module.body.operations:
             if function.operation.name == "util.func" and len(function.regions[0].blocks):
                 block = function.regions[0].blocks[0]
+                merge_gathers(block)
                 _wrap_parts(block)
                 for shape in _shapes(TensorGraph(block)):
                     _wrap_rows(block, shape)

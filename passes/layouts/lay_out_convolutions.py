@@ -10,6 +10,7 @@ from dovetail.dialects.attributes import SHOWS_ROWS, STRIDES
 from dovetail.dialects.dovetail import ReadOp
 from dovetail.dialects.reading import Module, body, is_used, made_by, producer, users
 from dovetail.dialects.sizes.symbols import KnownSize, in_types, known_sizes, sizes_map
+from dovetail.dialects.statements.devices import home
 from dovetail.dialects.statements.operand_strides import Stated, strides_attribute
 from dovetail.dialects.statements.recompute import is_pinned
 from dovetail.dialects.torch_facts.names import LIST
@@ -37,6 +38,7 @@ from dovetail.passes.layouts.channels_last import (
 )
 from dovetail.passes.layouts.channels_last_chains import chains, comes_so, leaves_so, pays
 from dovetail.passes.layouts.moments import gives_moments, moments
+from dovetail.passes.layouts.windows import POOLING, Maxima, Windows, are_cut, cuts, gradient, maxima, windows
 from dovetail.passes.placement.scattered_views import turns_few
 from dovetail.passes.rewriting.constants import boolean, constant, integer_list
 from dovetail.passes.rewriting.permutations import permuted
@@ -53,9 +55,9 @@ class LayOutConvolutionsPass(Pass, name="lay-out-convolutions", runs_at="joint")
 
     A convolution states the strides of its images, and gives its result in the same layout. What computes elements or
     sums of that computes them in the order of memory, so that regions read and write rows. Pooling takes images as they
-    lie. What others read is permuted back, or laid out in rows. The gradient of a bias is a sum in a region, which adds
-    up more exactly than a library's convolution. On a GPU, filters that the user gives are copied, once for both
-    halves, and variances are made of sums.
+    lie; on a GPU regions pool, where nobody sees at which pixels. What others read is permuted back, or laid out in
+    rows. The gradient of a bias is a sum in a region, which adds up more exactly than a library's convolution. On a
+    GPU, filters that the user gives are copied, once for both halves, and variances are made of sums.
 
     Before:  `%1 = convolution %x, %w; %2 = relu %1; %3 = convolution %2, %v`
     After:   `%1 = convolution %x, %w {dovetail.strides}; %4 = permute %1, [0, 2, 3, 1] {dovetail.shows_rows};
@@ -68,20 +70,16 @@ class LayOutConvolutionsPass(Pass, name="lay-out-convolutions", runs_at="joint")
         found = [each for each in chains(ops, library) if pays(each, costs)]
         if not found:
             return False
-        laid_out = _LaidOut({op.results[0]: images for each in found for op, images in each.ops.items()}, library)
+        images = {op.results[0]: images for each in found for op, images in each.ops.items()}
+        laid_out = _LaidOut(images, library, home(module))
         for op, following in pairwise(ops):
-            if laid_out.takes(op):
+            if laid_out.takes(op) and is_used(*op.results):
                 with op.location, ir.InsertionPoint(following):
                     laid_out.lay_out(op)
         for op in reversed(ops):
-            if kind(op) in _ERASED and not is_used(*op.results):
+            if (kind(op) in _ERASED or op.name in POOLING) and not is_used(*op.results):
                 op.erase()
         return True
-
-
-def _is_replaced(op: ir.Operation) -> bool:
-    """Whether another op stands for one that takes images channels last; of a library's, the operands change."""
-    return computes_elements(op) or reduces(op) or gives_moments(op)
 
 
 @dataclass
@@ -91,14 +89,18 @@ class _LaidOut:
     Attributes:
         images: by an op's first result, the positions of the operands that lie channels last.
         library: what convolves.
+        home: the device that the module is for.
         last: by value that lies so, the same with its dimensions in the order of memory.
         entering: by value that a library's op takes, the same as it lies so, where a region computes it.
+        pooled: by the pixels that a library would find to be maxima, what regions find.
     """
 
     images: Mapping[ir.Value, Sequence[int]]
     library: Library
+    home: str
     last: dict[ir.Value, ir.Value] = field(default_factory=dict)
     entering: dict[ir.Value, ir.Value] = field(default_factory=dict)
+    pooled: dict[ir.Value, Maxima] = field(default_factory=dict)
 
     def takes(self, op: ir.Operation) -> bool:
         """Whether `op` takes images channels last."""
@@ -106,7 +108,10 @@ class _LaidOut:
 
     def lay_out(self, op: ir.Operation) -> None:
         """Builds what stands for `op`, or has it take images channels last if it is a library's."""
-        if computes_elements(op):
+        over = self._windows(op)
+        if over is not None:
+            self._pool(op, over)
+        elif computes_elements(op):
             operands = [self._turned(each) if is_value_type(each.type) else each for each in op.operands]
             self._hand_on(op.results[0], _like(op, operands, in_order(_sizes(op.results[0]))))
         elif reduces(op):
@@ -115,6 +120,28 @@ class _LaidOut:
             self._add_up(op)
         else:
             self._call(op)
+
+    def _is_replaced(self, op: ir.Operation) -> bool:
+        """Whether another op stands for one that takes images channels last; of a library's, the operands change."""
+        return computes_elements(op) or reduces(op) or gives_moments(op) or self._windows(op) is not None
+
+    def _windows(self, op: ir.Operation) -> Windows | None:
+        """The windows over which regions of a GPU pool, where they do."""
+        return windows(op) if op.name in POOLING and self.library.device == "cuda" else None
+
+    def _pool(self, op: ir.Operation, over: Windows) -> None:
+        """Has regions pool, forward or backward."""
+        images = self._turned(op.operands[0])
+        if len(op.results) > 1:
+            found = self.pooled[op.results[1]] = maxima(images, over, are_cut(op), self.home)
+            made = found.largest
+        else:
+            found = self.pooled[op.operands[7]]
+            made = gradient(images, found.places, over, self.home)
+            cut = cuts(op) if found.is_cut else None
+            if cut is not None:
+                cut.results[0].replace_all_uses_with(op.results[0])
+        self._hand_on(op.results[0], made)
 
     def _call(self, op: ir.Operation) -> None:
         images, weights = self.images[op.results[0]], [2 if op.name == BACKWARD else 1] if convolves(op) else []
@@ -199,7 +226,7 @@ class _LaidOut:
         for use in list(image.uses):
             user = use.owner.operation
             is_inside = self.takes(user)
-            if user == made.owner or (is_inside and (is_library or _is_replaced(user))):
+            if user == made.owner or (is_inside and (is_library or self._is_replaced(user))):
                 continue
             if is_library and leaves_so(user):
                 continue

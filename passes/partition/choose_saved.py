@@ -3,6 +3,7 @@
 from collections.abc import Container
 from functools import partial
 
+from dovetail.dialects.attributes import IN_RANGE
 from dovetail.dialects.sizes.expected import expected_info
 from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.row import IN_REGIONS, Kind
@@ -89,7 +90,7 @@ def _in_memory(graph: JointGraph, but: Container[int] = ()) -> set[int]:
 
 
 def _is_apart(node: JointNode) -> bool:
-    return node.kind not in (*IN_REGIONS, Kind.CONSTANT, Kind.VIEW)
+    return IN_RANGE not in node.op.attributes and node.kind not in (*IN_REGIONS, Kind.CONSTANT, Kind.VIEW)
 
 
 def _cost(graph: JointGraph, memory: SavedMemory, value: int, in_memory: Container[int] | None) -> Cost:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from torch_mlir import ir
 
+from dovetail.dialects.attributes import IN_RANGE
 from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.reading import made_by, producer
 from dovetail.dialects.sizes.expected import expected_info
@@ -58,6 +59,10 @@ def left(reason: Reason, **told: object) -> Placed:
 def _left_if(holds: Callable[[ir.Operation], bool], reason: Reason, *on: str) -> _Rule:
     """The rule that leaves to ATen what `holds` is true of, `on` these types of device, or all."""
     return lambda op, device: left(reason) if (not on or device in on) and holds(op) else None
+
+
+def _is_in_range(op: ir.Operation, device: str) -> Placed | None:
+    return ("region", "") if device == "cuda" and IN_RANGE in op.attributes else None
 
 
 def _by_kind(op: ir.Operation, device: str) -> Placed | None:
@@ -152,6 +157,7 @@ _OF_COPIES: tuple[_Rule, ...] = (
 )
 _OF_OPS: tuple[_Rule, ...] = (
     _left_if(_is_open_number, reasons.NUMBER),
+    _is_in_range,
     _by_kind,
     _left_if(_has_no_elements, reasons.NO_ELEMENTS),
     _left_if(_has_no_name, reasons.NO_DIALECT),

@@ -61,6 +61,7 @@ OWN_NAMES = {
     "passes/launches/verify_launches.py": "how MLIR compares integers, no ops",
     "passes/layouts/channels_last.py": "convolutions, by the places of their operands",
     "passes/layouts/moments.py": "variances, which it computes of sums",
+    "passes/layouts/windows.py": "pooling, by the places of its operands",
     "passes/layouts/lay_out_convolutions.py": "convolutions, and expansions that it builds anew",
     "passes/levels/check_layouts.py": "arithmetic of numbers",
     "passes/levels/check_ops.py": "arithmetic of numbers",
