@@ -65,8 +65,8 @@ def _configure(kernel: ir.Operation) -> str:
     reductions = [nest for nest in nests if nest.loops.reduces]
     if not reductions:
         return _pointwise(kernel, [nest for nest in nests if nest.is_tiled])
-    if len(reductions) == 1 and not reductions[0].loops.reduces_rows:
-        return _columns(kernel, nests, reductions[0])
+    if not any(nest.loops.reduces_rows for nest in reductions) and _follow_one_another(reductions):
+        return _columns(kernel, nests, reductions)
     if len(nests) > 1 and any(len(nest.op.results) != 1 for nest in reductions):
         return "IREE's tiles: a reduction of several results"
     if all(nest.loops.reduces_rows for nest in reductions):
@@ -103,21 +103,58 @@ def _rows(kernel: ir.Operation, nests: list[_Nest], reductions: list[_Nest]) -> 
     return _set(kernel, "rows", rows(widest), [*reductions, *ends], root)
 
 
-def _columns(kernel: ir.Operation, nests: list[_Nest], sums: _Nest) -> str:
-    if any(nest is not sums and not _follows(nest, sums) for nest in nests):
+def _columns(kernel: ir.Operation, nests: list[_Nest], reductions: list[_Nest]) -> str:
+    others = [nest for nest in nests if nest not in reductions]
+    if not all(any(_follows(nest, sums) for sums in reductions) for nest in others):
         return "IREE's tiles: columns, and what does not only take their sums"
+    root, forms = reductions[-1], [columns(nest.loops, _held(nest)) for nest in reductions]
+    found = [form for form in forms if form is not None]
+    said = _set(kernel, "columns", found[-1] if len(found) == len(forms) else None, [root], root)
+    if said == "columns":
+        for nest, form in zip(reductions[:-1], found, strict=False):
+            nest.op.attributes[_CONFIG] = ir.Attribute.parse(form.of(nest.loops, False))
+    return said
+
+
+def _held(sums: _Nest) -> int:
+    """How many values a thread holds of each row: the operands that have all of the loops, and the results."""
     maps = [given.value for given in sums.op.attributes["indexing_maps"]]
-    whole = [each for each in maps if len(each.results) == each.n_dims]
-    return _set(kernel, "columns", columns(sums.loops, len(whole) + len(sums.op.results)), [sums], sums)
+    return len([each for each in maps if len(each.results) == each.n_dims]) + len(sums.op.results)
+
+
+def _follow_one_another(reductions: list[_Nest]) -> bool:
+    """Whether all are of as many columns, also of other lengths, and each but the last is taken by a later one.
+
+    What takes sums goes along them one by one, in order.
+    """
+    first = reductions[0].loops
+    if any(_kept(nest.loops) != _kept(first) or nest.loops.inner != first.inner for nest in reductions):
+        return False
+    for index, sums in enumerate(reductions[:-1]):
+        along = [number for number, _ in _kept(sums.loops)]
+        taken = [given for nest in reductions[index + 1 :] for given in _taken(nest, sums)]
+        dims = [[ir.AffineDimExpr(each).position for each in given.value.results] for given in taken]
+        if not taken or any(each != along for each in dims):
+            return False
+    return True
+
+
+def _taken(nest: _Nest, sums: _Nest) -> list[ir.Attribute]:
+    """The maps by which `nest` takes what `sums` gives."""
+    maps = zip(nest.op.operands, nest.op.attributes["indexing_maps"], strict=True)
+    return [given for value, given in maps if value in list(sums.op.results)]
+
+
+def _kept(loops: Loops) -> tuple[tuple[int, int], ...]:
+    """The loops that reduce nothing, by number, and how far each runs."""
+    return tuple((n, extent) for n, extent in enumerate(loops.extents) if not loops.reduced[n])
 
 
 def _follows(nest: _Nest, sums: _Nest) -> bool:
     """Whether `nest` goes along the sums of `sums`, one by one and in their order, as where these are rounded."""
-    kept = zip(sums.loops.extents, sums.loops.reduced, strict=True)
-    maps = list(nest.op.attributes["indexing_maps"])
-    taken = [given for value, given in zip(nest.op.operands, maps, strict=True) if value in list(sums.op.results)]
-    is_along = nest.loops.extents == tuple(extent for extent, is_reduced in kept if not is_reduced)
-    return is_along and bool(taken) and all(given == maps[-1] for given in taken)
+    last, taken = list(nest.op.attributes["indexing_maps"])[-1], _taken(nest, sums)
+    is_along = nest.loops.extents == tuple(extent for _, extent in _kept(sums.loops))
+    return is_along and bool(taken) and all(given == last for given in taken)
 
 
 def _set(kernel: ir.Operation, form: str, found: Configuration | None, nests: list[_Nest], root: _Nest) -> str:

@@ -101,7 +101,7 @@ def _are_apart(graph: TensorGraph, numbers: list[int]) -> bool:
 
 
 def _part_columns(block: ir.Block) -> None:
-    """Makes a kernel of its own of each sum of columns that reads what another kernel stores anyway.
+    """Makes a kernel of its own of each sum of columns that reads what another kernel stores anyway, and its quotient.
 
     IREE would make one of both, for which there is no form: each thread then computes whole columns of terms.
     """
@@ -110,9 +110,30 @@ def _part_columns(block: ir.Block) -> None:
     # From the last on: what adds up another sum asks for what that reads.
     for number, loops in reversed(list(enumerate(graph.loops))):
         if loops and columns(loops) is not None and graph.reads_stored(number):
-            op = graph.ops[number]
-            _enclose(graph, {number} | graph.needed_by(graph.needs[number], starts), op.results)
-            op.erase()
+            made = {number, *_along(graph, number)}
+            taken = {value for user in graph.users(made) for value in graph.ops[user].operands}
+            results = [value for each in sorted(made) for value in graph.ops[each].results if value in taken]
+            needs = (need for each in made for need in graph.needs[each])
+            region = _enclose(graph, made | graph.needed_by(needs, starts), results)
+            graph.move_behind(made, region)
+            graph.erase_unused(made)
+
+
+def _along(graph: TensorGraph, number: int) -> list[int]:
+    """The loops that take one by one, in order, what the sums `number` give, and nothing else that is computed."""
+    sums = graph.loops[number]
+    if sums is None:
+        return []
+    kept = tuple(extent for extent, is_reduced in zip(sums.extents, sums.reduced, strict=True) if not is_reduced)
+    found = []
+    for user in graph.users({number}):
+        loops = graph.loops[user]
+        if loops is None or loops.reduces or loops.extents != kept or not is_mergeable(graph, user):
+            continue
+        takes_no_other = all(graph.loops[need] is None or need == number for need in graph.needs[user])
+        if takes_no_other and all(dims == tuple(range(len(kept))) for _, dims in inputs(graph, user, set())):
+            found.append(user)
+    return found
 
 
 def _widen_where_rounded(block: ir.Block) -> None:

@@ -30,6 +30,8 @@ _ENOUGH_TILES = 528
 """Workgroups that have columns to add up, below which blocks of rows are made smaller."""
 _TILES_WITHOUT_PARTS = 256
 """Workgroups from which on a second launch, which adds up blocks, costs more than what stands idle."""
+_LONGEST_PART = 64 * ROW_TILE
+"""Rows that `ROW_TILE` of them stand for."""
 _FACTORS = 2, 3, 5, 7
 """Numbers of parts that a block of rows is cut in, as those of images of 7 by 7 are."""
 _MOST_ROWS_OF_A_TILE = 16_384
@@ -98,7 +100,8 @@ def cut_of(sizes: Sequence[int], dims: Sequence[int], block: int) -> tuple[int, 
 
 def block_of_column(outer: int, count: int, inner: int) -> int | None:
     """How many rows to add up first, so that there is work for all of a GPU; None for all."""
-    if count <= _MOST_ROWS_OF_A_TILE and outer * (inner // COLUMN_TILE) >= _TILES_WITHOUT_PARTS:
+    has_work = outer * (inner // COLUMN_TILE) >= _TILES_WITHOUT_PARTS
+    if outer * count * inner <= MOST_BY_FEW or (count <= _MOST_ROWS_OF_A_TILE and has_work):
         return None
     block = count
     while block > _MOST_ROWS_OF_A_TILE or outer * (count // block) * (inner // COLUMN_TILE) < _ENOUGH_TILES:
@@ -112,3 +115,13 @@ def block_of_column(outer: int, count: int, inner: int) -> int | None:
 def _pays(outer: int, parts: int, inner: int, block: int) -> bool:
     """Whether blocks of `block` rows are worth being cut in so many parts, the sums of which many threads add up."""
     return block >= _SMALLEST_BLOCK and (column_form(parts, inner) or outer * parts * inner <= MOST_BY_FEW)
+
+
+def part_of_columns(count: int, inner: int) -> int | None:
+    """How many rows make a part of columns that are cut so that there is work for all of a GPU; None where none are.
+
+    It has more than `ROW_TILE` rows, and is short enough for so many of them to stand for it.
+    """
+    block = block_of_column(1, count, inner) if column_form(count, inner) else None
+    parts = range(_LONGEST_PART, ROW_TILE, -ROW_TILE)
+    return None if block is None else next((part for part in parts if block % part == 0), None)

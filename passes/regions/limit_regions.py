@@ -21,11 +21,12 @@ from dovetail.passes.rewriting.sums import reduced_dims
 def before_columns(ops: list[ir.Operation]) -> set[ir.Operation]:
     """The work of a region that computes what its first sum of columns adds up, where something else takes that too.
 
-    Of both, IREE makes one kernel that no GPU runs well. None where there is no such sum.
+    Of both, IREE makes one kernel that no GPU runs well; not of sums of the same columns. None where there is no such
+    sum.
     """
     for op in ops:
         made = _terms(op) if _adds_columns(op) else None
-        if made is not None and _takers(made) != {op}:
+        if made is not None and not all(_is_added_up(each, op) for each in _takers(made)):
             return {each for each in ancestors([made]) if is_work(each)}
     return set()
 
@@ -40,6 +41,15 @@ def _terms(op: ir.Operation) -> ir.Operation | None:
     """The work that computes what `op` reduces, through views; None for the region's argument."""
     made = behind_views(op.operands[0])
     return made if made is not None and is_work(made) else None
+
+
+def _is_added_up(taker: ir.Operation, like: ir.Operation) -> bool:
+    """Whether `taker` adds up columns as `like` does, or computes the terms of nothing else: sums of one kernel."""
+    if _adds_columns(taker):
+        sizes = [require_shaped_info(op.operands[0].type).shape for op in (taker, like)]
+        return sizes[0] == sizes[1] and reduced_dims(taker) == reduced_dims(like)
+    takers = _takers(taker) if kind(taker) is Kind.POINTWISE else set()
+    return bool(takers) and all(_is_added_up(each, like) for each in takers)
 
 
 def _takers(made: ir.Operation) -> set[ir.Operation]:

@@ -162,6 +162,64 @@ def test_what_is_alike_does_not_deviate():
     assert (net[1].running_var - 0.9).abs().max() <= 1e-5
 
 
+def _spread(pixels: torch.Tensor) -> torch.Tensor:
+    """By the pixel, in the order of memory of images that lie channels last: of few bits, so that TF32 rounds none."""
+    return pixels.view(64, 1, 64, 64).expand(64, 16, 64, 64).contiguous()
+
+
+def _dark(*bright: int) -> torch.Tensor:
+    pixels = torch.full((64 * 64 * 64,), 0.125)
+    pixels[list(bright)] = 1000.0
+    return _spread(pixels)
+
+
+EXTREMES = {
+    "small beside the mean": lambda: torch.randint(-2, 3, (64, 16, 64, 64)).float(),
+    "a ramp": lambda: _spread(torch.arange(64 * 64 * 64) // 256).float(),
+    "dark but for one pixel": lambda: _dark(0),
+    "dark but for one pixel in the middle": lambda: _dark(123_457),
+    "dark but for what stands for a part": lambda: _dark(*range(0, 256, 4)),
+    "dark but for what stands for the parts": lambda: _dark(*range(0, 64 * 64 * 64, 4)),
+}
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+def test_moments_of_extreme_images(name: str):
+    """Catches deviations from a number that is far from the mean: their squares lose the bits of the variance."""
+    torch.manual_seed(0)
+    net = nn.Sequential(
+        *(nn.Conv2d(16, 16, 1), nn.BatchNorm2d(16, momentum=1.0)),
+        *(nn.Conv2d(16, 16, 3), nn.BatchNorm2d(16)),
+    )
+    nn.init.dirac_(net[0].weight)
+    nn.init.constant_(net[0].bias, 10_000.0 if "mean" in name else 0.0)
+    images = EXTREMES[name]()
+    ours, wide = copy.deepcopy(net), copy.deepcopy(net).double()
+    net(images)
+    wide(images.double())
+    dovetail.stats(reset=True)
+    torch.compile(ours, backend="dovetail")(images)
+    assert not any("var_mean" in op for op, _ in dovetail.stats().library_calls)
+    for of in ("running_mean", "running_var"):
+        eager, compiled, value = (getattr(each[1], of).double() for each in (net, ours, wide))
+        # A CPU's kernel, which the emulated GPU has, adds up in float64: what it is off by is one rounding, or none.
+        bound = 3 * (eager - value).norm() + 4 * torch.finfo(torch.float32).eps * value.norm()
+        assert (compiled - value).norm() <= bound
+
+
+@pytest.mark.parametrize("number", [torch.inf, torch.nan])
+def test_moments_of_what_is_no_number(number: float):
+    """Catches channels whose variance is a number where `var_mean` finds none."""
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Conv2d(16, 16, 1), nn.BatchNorm2d(16), nn.Conv2d(16, 16, 3), nn.BatchNorm2d(16))
+    images = torch.randn(64, 16, 64, 64)
+    images[5, 3, 7, 9] = number
+    variance, _ = torch.var_mean(net[0](images), (0, 2, 3))
+    torch.compile(net, backend="dovetail")(images)
+    assert variance.isnan().any()
+    assert torch.equal(net[1].running_var.isnan(), variance.isnan())
+
+
 def test_evaluation():
     """Catches statistics of the batch where there are those of the training."""
     net, images = _Net(False).eval(), torch.randn(6, 8, 12, 12)

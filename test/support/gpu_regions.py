@@ -58,6 +58,8 @@ def record_of(text: str, compiled: LaunchPlan) -> PlanRecord | OpenRecord:
     return read_record(plan)
 
 
+_SUM = "torch.aten.sum.dim_IntList"
+_SUM_TYPES = "!torch.list<int>, !torch.bool, !torch.none"
 SOFTMAX = "%y = torch.aten._softmax %x, %one, %false : !X, !torch.int, !torch.bool -> !X"
 TANH = "%y = torch.aten.tanh %x : !X -> !X"
 COLUMNS = (
@@ -69,3 +71,35 @@ ROUNDED_COLUMNS = """%six = torch.constant.int 6
     %sum = torch.aten.sum.dim_IntList %wide, %rows, %false, %none : !torch.vtensor<[2048,1024],f32>, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[1024],f32>
     %y = torch.prims.convert_element_type %sum, %fifteen : !torch.vtensor<[1024],f32>, !torch.int -> !Y"""  # noqa: E501 - MLIR
 """Of 2048 by 1024 numbers of bfloat16."""
+
+
+def moments_of_parts(parts: int, count: int, channels: int) -> str:
+    """`%y`: the variance of the rows of each part of `%x`, about the mean of 64 of them."""
+    few, kept = f"!torch.vtensor<[{parts},64,{channels}],f32>", f"!torch.vtensor<[{parts},1,{channels}],f32>"
+    all_, first = (f"!torch.vtensor<[{parts},64,{each},{channels}],f32>" for each in (count // 64, 1))
+    ints, three = ", ".join(["!torch.int"] * 4), ", ".join(["!torch.int"] * 3)
+    total = "%middle, %true, %none"
+    return f"""%true = torch.constant.bool true
+    %two = torch.constant.int 2
+    %p = torch.constant.int {parts}
+    %f = torch.constant.int 64
+    %s = torch.constant.int {count // 64}
+    %c = torch.constant.int {channels}
+    %few = torch.constant.float 64.0
+    %all = torch.constant.float {float(count)}
+    %middle = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>
+    %a = torch.prim.ListConstruct %p, %f, %s, %c : ({ints}) -> !torch.list<int>
+    %b = torch.prim.ListConstruct %p, %f, %c : ({three}) -> !torch.list<int>
+    %0 = torch.aten.reshape %x, %a : !X, !torch.list<int> -> {all_}
+    %1 = torch.aten.slice.Tensor %0, %two, %zero, %one, %one : {all_}, {ints} -> {first}
+    %2 = torch.aten.reshape %1, %b : {first}, !torch.list<int> -> {few}
+    %3 = {_SUM} %2, {total} : {few}, {_SUM_TYPES} -> {kept}
+    %4 = torch.aten.div.Scalar %3, %few : {kept}, !torch.float -> {kept}
+    %5 = torch.aten.sub.Tensor %x, %4, %one : !X, {kept}, !torch.int -> !X
+    %6 = {_SUM} %5, {total} : !X, {_SUM_TYPES} -> {kept}
+    %7 = torch.aten.div.Scalar %6, %all : {kept}, !torch.float -> {kept}
+    %8 = torch.aten.mul.Tensor %5, %5 : !X, !X -> !X
+    %9 = {_SUM} %8, {total} : !X, {_SUM_TYPES} -> {kept}
+    %10 = torch.aten.div.Scalar %9, %all : {kept}, !torch.float -> {kept}
+    %11 = torch.aten.mul.Tensor %7, %7 : {kept}, {kept} -> {kept}
+    %y = torch.aten.sub.Tensor %10, %11, %one : {kept}, {kept}, !torch.int -> !Y"""

@@ -14,7 +14,7 @@ from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.backends.compiling.outcomes import Outcome
 from dovetail.backends.cuda import assembler
 from dovetail.backends.target import target_for_device
-from test.support.gpu_regions import COLUMNS, ROUNDED_COLUMNS, SOFTMAX, TANH, region
+from test.support.gpu_regions import COLUMNS, ROUNDED_COLUMNS, SOFTMAX, TANH, moments_of_parts, region
 
 REGIONS: dict[str, str] = {"softmax": region("512,4096", "f32", SOFTMAX)}
 """What the tests read the kernels of, each beside its test: one run of the compiler takes them all."""
@@ -65,6 +65,18 @@ def test_functions_are_the_librarys(kernel: Callable):
     assert launch["workgroup_size"] == [128, 1, 1]
     assert re.search(r"tanh\.approx", ptx) is None
     assert "fmodf" not in ptx
+
+
+REGIONS["moments"] = region("448,448,64", "f32", moments_of_parts(448, 448, 64), "448,1,64")
+
+
+def test_columns_are_read_again_by_the_kernel_that_found_what_they_deviate_from(kernel: Callable):
+    """Would catch sums of columns that have IREE's tiles, 32 threads of 7 million numbers, since others follow them."""
+    ptx, launch = kernel("moments")
+    assert launch["tiling"] == "columns"
+    assert launch["workgroups"] == [448 * 4, 1, 1]
+    assert launch["workgroup_size"] == [256, 1, 1]
+    assert len(re.findall(r"ld\.global\S*v4", ptx)) == len(re.findall(r"ld\.global", ptx)) == 1 + 7
 
 
 THIRDS = "%three = torch.constant.float 3.0\n%y = torch.aten.div.Scalar %x, %three : !X, !torch.float -> !X"

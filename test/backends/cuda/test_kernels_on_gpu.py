@@ -16,7 +16,7 @@ from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.statements.plans import digest, plans
 from dovetail.passes.launches.import_plans import import_plans
 from dovetail.runtime.cuda.read_plan import load_cuda_plan
-from test.support.gpu_regions import COLUMNS, ROUNDED_COLUMNS, SOFTMAX, region
+from test.support.gpu_regions import COLUMNS, ROUNDED_COLUMNS, SOFTMAX, moments_of_parts, region
 from test.support.special_values import all_numbers
 
 pytestmark = pytest.mark.cuda
@@ -54,6 +54,10 @@ def _columns(x: torch.Tensor) -> torch.Tensor:
     return x.sum(-2)
 
 
+def _variances(x: torch.Tensor) -> torch.Tensor:
+    return x.var(1, correction=0, keepdim=True)
+
+
 def _mixed(x: torch.Tensor) -> torch.Tensor:
     return torch.tanh(x) * torch.exp(-x * x) / (1 + torch.exp(x)) + torch.erf(x)
 
@@ -72,6 +76,7 @@ BATCHED = COLUMNS.replace("%rows", "%middle")
 ROWS = [(8192, 4096), (512, 1024), (4096, 768), (4096, 64), (4096, 8), (8192, 3001), (64, 50257), (3, 5000)]
 MORE_ROWS = [(5000, 100), (16, 12, 128), (1, 4096), (4096, 256), (512, 16, 512), (4100, 768)]
 TALL = [(2048, 1024), (64, 16), (8192, 4096), (192, 48), (128, 32), (256, 16), (1536, 48)]
+PARTS = [(448, 448, 64), (256, 3136, 64), (28, 448, 256), (7, 448, 512), (1024, 256, 16), (2, 4096, 48)]
 FLAT = [(2048, 1024), (7456561,), (4096, 4099), (33, 128), (64, 8, 24)]
 CASES = [
     *(Case(SOFTMAX, shape, _softmax, "rows") for shape in ROWS),
@@ -79,6 +84,7 @@ CASES = [
     *(Case(COLUMNS, shape, _columns, "columns", result=shape[1:]) for shape in TALL),
     Case(ROUNDED_COLUMNS, (2048, 1024), _columns, "columns", "bf16", result=(1024,)),
     Case(BATCHED, (16, 512, 768), _columns, "columns", result=(16, 768)),
+    *(Case(moments_of_parts(*each), each, _variances, "columns", result=(each[0], 1, each[2])) for each in PARTS),
     *(Case(MIXED, shape, _mixed, "pointwise") for shape in FLAT),
     *(Case(MIXED, (2048, 1024), _mixed, "pointwise", dtype) for dtype in ("bf16", "f16")),
 ]
@@ -103,7 +109,8 @@ def _text(case: Case) -> str:
     %w = torch.aten.add.Scalar %v, %eps, %one : {kept}, !torch.float, !torch.int -> {kept}
     %r = torch.aten.rsqrt %w : {kept} -> {kept}
     %y = torch.aten.mul.Tensor %c, %r : !X, {kept} -> !X"""
-    ops = "%middle = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>\n    " + ops
+    if "%middle =" not in ops:
+        ops = "%middle = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>\n    " + ops
     sizes = ",".join(map(str, case.shape))
     return region(sizes, case.dtype, ops, ",".join(map(str, case.result)) if case.result else "")
 
