@@ -136,7 +136,7 @@ def with_tilings(plan: LaunchPlan, tilings: Mapping[str, str], otherwise: str) -
     return replace(plan, steps=plan.steps | {"steps": steps})
 
 
-FORMS = ("pointwise", "rows")
+FORMS = ("pointwise", "rows", "turned")
 """The forms in which kernels of open sizes may run: those that were compared on a GPU."""
 
 

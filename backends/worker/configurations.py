@@ -5,6 +5,7 @@ does not divide them, and several rows a workgroup of which the last ones are ma
 of them can be made here (`Distribution`, `columns`, `_shares_rows`).
 """
 
+from collections.abc import Sequence
 from math import prod
 
 from dovetail.backends.worker.loops import OPEN, Loops
@@ -42,12 +43,9 @@ def pointwise(loops: Loops) -> Tiles | None:
             inner *= 2
     if extents[-1] == OPEN:
         inner, vector, threads = (256, 4, 256) if len(extents) == 1 else (64, 1, 256)
-    workgroup, left = [1] * len(extents), threads // inner
+    workgroup = [1] * len(extents)
     workgroup[-1] = inner * vector
-    for loop in reversed(range(len(extents) - 1)):
-        workgroup[loop] = divisor(extents[loop], left)
-        left //= workgroup[loop]
-    threads //= left
+    threads //= deal(threads // inner, extents, workgroup, range(len(extents) - 1))
     if threads < LANES:
         return None
     return Tiles(threads, (*(1 for _ in extents[:-1]), vector), tuple(workgroup))
@@ -177,6 +175,18 @@ def columns(loops: Loops, held: int = 2) -> Distribution | None:
         tile=by_loop(0, step, 0),
         workgroup=by_loop(wide, 0, 1),
     )
+
+
+def deal(threads: int, extents: Sequence[int], workgroup: list[int], loops: Sequence[int]) -> int:
+    """Puts into `workgroup` as many iterations of each of `loops`, the last one first, as there are `threads` for.
+
+    Returns:
+        How many threads there are for each of those that have any.
+    """
+    for loop in reversed(loops):
+        workgroup[loop] = divisor(extents[loop], threads)
+        threads //= workgroup[loop]
+    return threads
 
 
 def divisor(extent: int, most: int) -> int:

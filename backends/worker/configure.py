@@ -14,6 +14,7 @@ from dovetail.backends.worker.read_loops import read_loops
 from dovetail.backends.worker.scaled_terms import part_from_sums
 from dovetail.backends.worker.split_gathers import split_gathers
 from dovetail.backends.worker.tilings import LANES, Configuration
+from dovetail.backends.worker.turned import turned
 from dovetail.backends.worker.walk import kernels, walk
 
 _CONFIG, _TRANSLATION = "lowering_config", "translation_info"
@@ -81,6 +82,8 @@ def _pointwise(kernel: ir.Operation, tiled: list[_Nest]) -> str:
     if "TileAndFuse" not in str(kernel.attributes[_TRANSLATION]):
         return "IREE's tiles: another pipeline"
     widest = replace(last.loops, bits=max(nest.loops.bits for nest in tiled))
+    if tiles := turned(widest):
+        return _set(kernel, "turned", tiles, tiled, last)
     return _set(kernel, "pointwise", pointwise(widest), tiled, last)
 
 

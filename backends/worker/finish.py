@@ -3,6 +3,7 @@
 from iree.compiler import ir
 
 from dovetail.backends.worker.math_functions import APPROXIMATED, MEANT, REMAINDER
+from dovetail.backends.worker.neighbours import join_neighbours
 from dovetail.backends.worker.walk import create, kernels, producer, replace, walk
 
 _FULL_DIVISION = "llvm.nvvm.div.full"
@@ -28,6 +29,7 @@ def finish(text: bytes) -> bytes:
             if _name_functions(kernel):
                 _divide(kernel)
             _round_bfloat16(kernel)
+            join_neighbours(kernel)
         return str(module).encode()
 
 

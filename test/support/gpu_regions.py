@@ -12,9 +12,9 @@ from dovetail.runtime.cuda.plan_record import PlanRecord
 from dovetail.runtime.cuda.read_plan import read_record
 
 
-def region(shape: str, dtype: str, ops: str, result: str = "") -> str:
-    """A region of one tensor, `%x`, and one result, `%y`."""
-    value, made = f"!torch.vtensor<[{shape}],{dtype}>", f"[{result or shape}],{dtype}>"
+def region(shape: str, dtype: str, ops: str, result: str = "", made_in: str = "") -> str:
+    """A region of one tensor, `%x`, and one result, `%y`, of other sizes or another dtype where these are given."""
+    value, made = f"!torch.vtensor<[{shape}],{dtype}>", f"[{result or shape}],{made_in or dtype}>"
     ops = ops.replace("!X", value).replace("!Y", f"!torch.vtensor<{made}")
     return f"""module {{
   func.func @main(%x: {value}, %o: !torch.tensor<{made}) {{
@@ -31,9 +31,29 @@ def region(shape: str, dtype: str, ops: str, result: str = "") -> str:
 """
 
 
-def open_region(shape: str, ops: str) -> str:
+TURN = """%two = torch.constant.int 2
+    %order = torch.prim.ListConstruct %zero, %two, %one : (!torch.int, !torch.int, !torch.int) -> !torch.list<int>
+    %turned = torch.aten.permute %x, %order : !X, !torch.list<int> -> {turned}
+    %number = torch.constant.int {number}
+    %y = torch.prims.convert_element_type %turned, %number : {turned}, !torch.int -> {made}"""
+_NUMBERS = {"si8": 1, "f16": 5, "f32": 6, "f64": 7, "bf16": 15}
+"""Of dtypes, in torch."""
+
+
+def turn(shape: str, dtype: str, result: str = "") -> str:
+    """A region that turns a tensor of three sizes, [a, b, c] to [a, c, b], in the dtype `result`."""
+    first, second, third = shape.split(",")
+    turned = f"{first},{third},{second}"
+    types = (f"!torch.vtensor<[{turned}],{each}>" for each in (dtype, result or dtype))
+    ops = TURN.format(number=_NUMBERS[result or dtype], turned=next(types), made=next(types))
+    if "?" in shape:
+        return open_region(shape, ops, turned)
+    return region(shape, dtype, ops, turned, result)
+
+
+def open_region(shape: str, ops: str, result: str = "") -> str:
     """A region of float32 like `region`, which says that each `?` of the shape is a symbol of at least 2."""
-    text, value = region(shape, "f32", ops), f"!torch.vtensor<[{shape}],f32>"
+    text, value = region(shape, "f32", ops, result), f"!torch.vtensor<[{shape}],f32>"
     count = shape.count("?")
     numbers = iter(range(count))
     sizes = ", ".join(f"s{next(numbers)}" if size == "?" else size for size in shape.split(","))

@@ -7,6 +7,7 @@ import pytest
 from dovetail.backends.worker.configurations import columns, pointwise, rows
 from dovetail.backends.worker.loops import OPEN, Loops
 from dovetail.backends.worker.tilings import LANES, Distribution, Tiles
+from dovetail.backends.worker.turned import turned
 
 
 def nest(*extents: int, reduced: int | None = None, inner: int | None = None, bits: int = 32) -> Loops:
@@ -100,6 +101,61 @@ def test_open_extents_are_masked_one_row_a_workgroup():
         assert (found.lanes, found.subgroups[0]) == ((1, LANES), 1)
     assert columns(nest(OPEN, 1024, reduced=0, inner=1)) is None
     assert columns(nest(1024, OPEN, reduced=0, inner=1)) is None
+
+
+def turning(*extents: int, bits: int = 32) -> Loops:
+    """Of the last two of `extents`, which trade places."""
+    last = len(extents) - 1
+    return Loops(extents, (False,) * len(extents), frozenset({last - 1, last}), bits, min(bits, 32))
+
+
+def test_a_thread_takes_all_of_what_is_few():
+    """Would catch neighbours of the many alone in a thread, which writes or reads one number of each sector."""
+    assert turned(turning(64, 3, 50176)) == Tiles(128, (1, 3, 4), (1, 3, 512))
+    assert turned(turning(64, 50176, 3)) == Tiles(128, (1, 4, 3), (1, 512, 3))
+    assert turned(turning(64, 3, 50176, bits=16)) == Tiles(128, (1, 3, 8), (1, 3, 1024))
+    assert turned(turning(512, 9, 256)) == Tiles(128, (1, 9, 4), (2, 9, 256))
+    assert turned(turning(512, 16, 512)) == Tiles(128, (1, 16, 2), (1, 16, 256))
+    assert turned(turning(OPEN, 3, 512)) == Tiles(128, (1, 3, 4), (1, 3, 512))
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        turning(64, 3, 49),  # no vector divides it
+        turning(7, 3, 48),  # few threads a workgroup
+        turning(64, 17, 512),
+        turning(4, OPEN, 512),
+        turning(4, 3, OPEN),
+        turning(OPEN, 3, 48),  # an open number of images may be one
+        turning(4, 1, 512),
+        turning(4, 16, 16),
+        nest(64, 3, 512),
+        nest(64, 3, 512, reduced=0),
+    ],
+    ids=lambda loops: str(loops.extents),
+)
+def test_what_is_turned_otherwise(others: Loops):
+    """Would catch tiles of which IREE masks a part, or which do not fit into a thread's registers."""
+    assert turned(others) is None
+
+
+def test_turned_tiles_divide_all():
+    """Would catch a part of a tile that is masked, which nobody has compared, and tiles without a vector."""
+    draw, made = random.Random(0), 0
+    for _ in range(20000):
+        sizes = [draw.choice([OPEN, 1, 2, 3, 4, 7, 9, 12, 16, 25, 48, 49, 64, 100, 256, 1001, 50176]) for _ in range(3)]
+        tiles = turned(turning(*sizes, bits=draw.choice([8, 16, 32, 64])))
+        if tiles is None:
+            continue
+        made += 1
+        assert all(
+            size % each == 0 if size != OPEN else each == 1 for size, each in zip(sizes, tiles.workgroup, strict=True)
+        )
+        few, many = sorted((1, 2), key=lambda loop: sizes[loop])
+        assert tiles.thread[few] == sizes[few]
+        assert 2 <= tiles.thread[many] <= 40 // sizes[few]
+    assert made > 1000
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.backends.compiling.outcomes import Outcome
 from dovetail.backends.cuda import assembler
 from dovetail.backends.target import target_for_device
-from test.support.gpu_regions import COLUMNS, ROUNDED_COLUMNS, SOFTMAX, TANH, moments_of_parts, region
+from test.support.gpu_regions import COLUMNS, ROUNDED_COLUMNS, SOFTMAX, TANH, moments_of_parts, region, turn
 
 REGIONS: dict[str, str] = {"softmax": region("512,4096", "f32", SOFTMAX)}
 """What the tests read the kernels of, each beside its test: one run of the compiler takes them all."""
@@ -204,6 +204,37 @@ def test_a_moment_and_its_parameter_are_read_before_either_is_written(kernel: Ca
     body = ptx.partition(".entry")[2]
     assert [kind[1] for kind in re.finditer(r"(ld|st)\.global", body)] == ["ld"] * 3 + ["st"] * 2
     assert "$L__BB" not in body  # each thread goes through once
+
+
+TURNS = {
+    "64,3,50176 f32": (["v4.b32"] * 3, ["v4.b32"] * 3),
+    "64,50176,3 f32": (["v4.b32"] * 3, ["v4.b32"] * 3),
+    "512,512,9 f32": (["v4.b32"] * 9, ["v4.b32"] * 9),
+    "512,9,256 f32": (["v4.b32"] * 9, ["v4.b32"] * 9),
+    "64,3,50176 f32 bf16": (["v4.b32"] * 3, ["v2.b32"] * 3),
+    "64,50176,3 bf16 f32": (["v2.b32"] * 3, ["v4.b32"] * 3),
+    "512,9,512 bf16 f32": (["v4.b16"] * 9, ["v4.b32"] * 9),
+    "64,3,50176 bf16": (["v4.b32"] * 3, ["v4.b32"] * 3),
+}
+"""What turns, and which accesses read and write it: vectors of 16 bytes, of what is narrow 4 numbers."""
+REGIONS |= {name: turn(*name.split()) for name in TURNS}
+
+
+@pytest.mark.parametrize("name", TURNS)
+def test_what_turns_few_elements_is_read_and_written_as_vectors(kernel: Callable, name: str):
+    """Would catch one access of each number of a pixel, of a filter's: four times the time that memory takes."""
+    ptx, launch = kernel(name)
+    assert (launch["tiling"], launch["workgroup_size"]) == ("turned", [128, 1, 1])
+    assert (re.findall(r"ld\.global\.nc\.(\S+)", ptx), re.findall(r"st\.global\.(\S+)", ptx)) == TURNS[name]
+
+
+REGIONS["odd turn"] = turn("5,3,1001", "f32")
+
+
+def test_odd_numbers_of_neighbours_are_not_turned_by_us(kernel: Callable):
+    """Would catch a tile that does not divide them: its masks were compared with nothing."""
+    _, launch = kernel("odd turn")
+    assert launch["tiling"] == "pointwise"
 
 
 REGIONS["columns"] = region("2048,1024", "f32", COLUMNS, result="1024")

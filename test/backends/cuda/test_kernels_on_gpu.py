@@ -16,7 +16,7 @@ from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.statements.plans import digest, plans
 from dovetail.passes.launches.import_plans import import_plans
 from dovetail.runtime.cuda.read_plan import load_cuda_plan
-from test.support.gpu_regions import COLUMNS, ROUNDED_COLUMNS, SOFTMAX, moments_of_parts, region
+from test.support.gpu_regions import COLUMNS, ROUNDED_COLUMNS, SOFTMAX, moments_of_parts, region, turn
 from test.support.special_values import all_numbers
 
 pytestmark = pytest.mark.cuda
@@ -124,8 +124,8 @@ def compiled() -> dict[Case, object]:
     return {case: outcomes[str(case)] for case in CASES}
 
 
-def _runner(case: Case, outcome: LaunchPlan):
-    module = parse_module(_text(case), make_context())
+def _runner(text: str, outcome: LaunchPlan):
+    module = parse_module(text, make_context())
     with module.context:
         module.body.operations[0].attributes[ROLE] = ir.StringAttr.get("region")
     import_plans(module, {"main": (outcome.steps, digest(outcome.code))})
@@ -139,7 +139,7 @@ def test_a_form_is_right(compiled, case: Case):
     outcome = compiled[case]
     assert isinstance(outcome, LaunchPlan), outcome
     assert {step["tiling"] for step in outcome.steps["steps"] if step["op"] == "dispatch"} == {case.form}
-    run = _runner(case, outcome)
+    run = _runner(_text(case), outcome)
     for seed in range(2):
         torch.manual_seed(seed)
         x = torch.randn(case.shape, device="cuda", dtype=DTYPES[case.dtype]) + 0.5
@@ -176,14 +176,10 @@ def test_functions_of_special_numbers(name: str):
     target = target_for_device(f"cuda:sm_{major}{minor}")
     [outcome] = compile_regions({"a": text}, target, timeout=120, plans=True).values()
     assert isinstance(outcome, LaunchPlan), outcome
-    module = parse_module(text, make_context())
-    with module.context:
-        module.body.operations[0].attributes[ROLE] = ir.StringAttr.get("region")
-    import_plans(module, {"main": (outcome.steps, digest(outcome.code))})
-    [plan] = plans(module).values()
+    run = _runner(text, outcome)
     x = torch.tensor(SPECIAL, device="cuda").repeat(2048 * 1024 // len(SPECIAL) + 1)[: 2048 * 1024].reshape(2048, 1024)
     y = torch.empty_like(x)
-    load_cuda_plan(plan, outcome.code)(x, y)
+    run(x, y)
     torch.testing.assert_close(y, getattr(torch, name)(x), rtol=1e-6, atol=0, equal_nan=True)
 
 
@@ -234,6 +230,93 @@ def test_transpositions_are_right(dtype: torch.dtype, shape: tuple[int, int]):
     """Catches a transposition through shared memory that is another one where its tiles do not divide the sizes."""
     x, y = torch.randn(shape, device="cuda", dtype=dtype), torch.randn(shape[::-1], device="cuda", dtype=dtype)
     assert torch.equal(torch.compile(lambda x, y: (x.t() + y).exp(), backend="dovetail")(x, y), (x.t() + y).exp())
+
+
+FEW = (2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 16)
+TURNED = [
+    *((4, few, 512) for few in FEW),
+    *((2, 256, few) for few in FEW),
+    *((1, 3, 256), (1, 256, 3), (64, 3, 64), (7, 9, 640), (640, 9, 32), (2, 5, 1984), (33, 384, 7), (5, 3, 50176)),
+]
+"""What the form takes: all divided by its tiles, of which the last ones hold the least."""
+TURNED_OTHERWISE = [
+    (5, 3, 1001),
+    (1001, 3, 5),
+    (5, 49, 3),
+    (64, 3, 49),
+    (7, 9, 30),
+    (3, 17, 512),
+    (1, 3, 2),
+    (31, 1, 9),
+]
+DTYPES_TURNED = [("f32", "f32"), ("f32", "bf16"), ("bf16", "f32"), ("bf16", "bf16"), ("f16", "f32"), ("f64", "f32")]
+
+
+@pytest.fixture(scope="module")
+def turning() -> dict[tuple, object]:
+    """All that turn, compiled at once."""
+    cases = [(shape, *dtypes) for shape in TURNED + TURNED_OTHERWISE for dtypes in DTYPES_TURNED]
+    major, minor = torch.cuda.get_device_capability()
+    texts = {str(case): _turn(*case) for case in cases}
+    outcomes = compile_regions(texts, target_for_device(f"cuda:sm_{major}{minor}"), timeout=120, plans=True, jobs=16)
+    return {case: outcomes[str(case)] for case in cases}
+
+
+def _turn(shape: tuple[int, ...], dtype: str, made: str) -> str:
+    return turn(",".join(map(str, shape)), dtype, made)
+
+
+@pytest.mark.parametrize("dtypes", DTYPES_TURNED, ids="-".join)
+@pytest.mark.parametrize("shape", TURNED + TURNED_OTHERWISE, ids=str)
+def test_what_turns_few_elements_is_right(turning, shape: tuple[int, ...], dtypes: tuple[str, str]):
+    """Catches a number that goes to another's place, is left out, or is written behind the end."""
+    outcome = turning[shape, *dtypes]
+    assert isinstance(outcome, LaunchPlan), outcome
+    is_taken = {step["tiling"] for step in outcome.steps["steps"] if step["op"] == "dispatch"} == {"turned"}
+    assert is_taken == (shape in TURNED)
+    run, behind = _runner(_turn(shape, *dtypes), outcome), 64
+    taken, made = (torch.float64 if dtype == "f64" else DTYPES[dtype] for dtype in dtypes)
+    for seed in range(2):
+        torch.manual_seed(seed)
+        x = torch.randn(shape, device="cuda", dtype=taken)
+        whole = torch.full((x.numel() + behind,), 7.0, device="cuda", dtype=made)
+        y = whole[:-behind].view(x.mT.shape)
+        run(x, y)
+        assert torch.equal(y, x.mT.to(made))
+        assert (whole[-behind:] == 7).all()
+
+
+@pytest.mark.parametrize("sizes", ["?,3,512", "?,512,3", "?,9,256", "?,7,640"])
+def test_open_numbers_of_what_turns(sizes: str):
+    """Catches the last of an open number of images left out, and one more that is written behind them."""
+    text, behind = turn(sizes, "f32"), 64
+    major, minor = torch.cuda.get_device_capability()
+    [outcome] = compile_regions(
+        {"a": text}, target_for_device(f"cuda:sm_{major}{minor}"), timeout=120, plans=True
+    ).values()
+    assert isinstance(outcome, LaunchPlan), outcome
+    run, known = _runner(text, outcome), [int(size) for size in sizes.split(",")[1:]]
+    for count in (2, 3, 5, 64, 129, 1000):
+        x = torch.randn(count, *known, device="cuda")
+        whole = torch.full((x.numel() + behind,), 7.0, device="cuda")
+        y = whole[:-behind].view(x.mT.shape)
+        run(x, y)
+        assert torch.equal(y, x.mT)
+        assert (whole[-behind:] == 7).all()
+
+
+@pytest.mark.parametrize("shape", [(8, 3, 64, 64), (5, 3, 33, 31), (64, 9, 16, 16)], ids=str)
+def test_what_else_a_kernel_that_turns_computes(shape: tuple[int, ...]):
+    """Catches operands in the order of the result read in that of what is turned, and results that a thread keeps."""
+
+    def fn(x, y, w):
+        turned = x.permute(0, 2, 3, 1)
+        return (turned * 2 + y).contiguous(), (turned * w).to(torch.bfloat16).contiguous()
+
+    x = torch.randn(shape, device="cuda")
+    y, w = torch.randn_like(x.permute(0, 2, 3, 1).contiguous()), torch.randn(shape[1], device="cuda")
+    for found, expected in zip(_compiled(fn)(x, y, w), fn(x, y, w), strict=True):
+        assert torch.equal(found, expected)
 
 
 @pytest.mark.parametrize("shape", [(512, 1024), (7,), (1003,), (33, 65)], ids=str)

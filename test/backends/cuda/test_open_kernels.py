@@ -12,13 +12,15 @@ from dovetail.backends.compiling.launch_plans import LaunchPlan, untiled
 from dovetail.backends.cuda import assembler
 from dovetail.backends.target import target_for_device
 from dovetail.runtime.cuda.open_plan import OpenRecord
-from test.support.gpu_regions import SOFTMAX, TANH, open_region, record_of
+from test.support.gpu_regions import SOFTMAX, TANH, open_region, record_of, turn
 
 REGIONS = {
     "flat": open_region("?,?", TANH),
     "vectors": open_region("?,768", TANH),
     "rows": open_region("?,768", SOFTMAX),
     "open rows": open_region("?,?", SOFTMAX),
+    "turn": turn("?,3,4096", "f32"),
+    "open turn": turn("4,3,?", "f32"),
 }
 
 
@@ -30,7 +32,7 @@ def compiled() -> dict[str, LaunchPlan]:
         patch.setattr(iree, "_failures", {})
         target, outcomes = target_for_device("cuda:sm_90"), {}
         # IREE makes one kernel of two that differ only in what is known of their sizes: such are compiled apart.
-        for names in (("flat", "rows"), ("vectors", "open rows")):
+        for names in (("flat", "rows"), ("vectors", "open rows"), ("turn", "open turn")):
             regions = {name: REGIONS[name] for name in names}
             outcomes |= compile_regions(regions, target, timeout=60, plans=True, jobs=1)
     assert all(isinstance(outcome, LaunchPlan) for outcome in outcomes.values()), outcomes
@@ -44,6 +46,8 @@ def compiled() -> dict[str, LaunchPlan]:
         ("vectors", "pointwise", 128, {"ld.global.nc.v4.b32"}),
         ("rows", "rows", 64, {"ld.global.nc.v4.b32"}),
         ("open rows", "rows", 256, {"ld.global.nc.b32"}),
+        ("turn", "turned", 128, {"ld.global.nc.v4.b32"}),
+        ("open turn", "pointwise", 256, {"ld.global.nc.b32"}),
     ],
 )
 def test_forms(compiled: dict[str, LaunchPlan], name: str, tiling: str, threads: int, loads: set[str]):
