@@ -3,13 +3,12 @@
 from collections.abc import Container
 from functools import partial
 
-from dovetail.dialects.attributes import IN_RANGE
 from dovetail.dialects.sizes.expected import expected_info
 from dovetail.dialects.statements.target import device_type
-from dovetail.dialects.torch_facts.row import IN_REGIONS, Kind
 from dovetail.dialects.torch_facts.types import is_number
+from dovetail.passes.partition.functions_for_both import functions_for_both
 from dovetail.passes.partition.halves import Halves
-from dovetail.passes.partition.joint_graph import JointGraph, JointNode
+from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.partition.memory_budget import within_budget
 from dovetail.passes.partition.min_cut import Cost, RecomputeNetwork
 from dovetail.passes.partition.recompute_price import recompute_prices
@@ -39,7 +38,8 @@ def _cheapest(graph: JointGraph, halves: Halves, memory: SavedMemory, algorithm:
     if algorithm == "default":
         return halves.sources()
     costs = save_costs(graph, memory)
-    prices = recompute_prices(graph, halves.forward)
+    again = set() if _is_on_gpu(graph) else functions_for_both(graph, halves)
+    prices = recompute_prices(graph, halves.forward, again)
     if budget == 1:
         without_work: list[Cost] = [None if price else price for price in prices]
         network = RecomputeNetwork(graph, halves.needed, without_work)
@@ -57,7 +57,7 @@ def _with_kept(graph: JointGraph, halves: Halves, memory: SavedMemory, costs: li
     """
     if not _is_on_gpu(graph):
         return costs
-    backward = [index for index, node in enumerate(graph.nodes) if index in halves.backward and _is_apart(node)]
+    backward = [index for index, node in enumerate(graph.nodes) if index in halves.backward and node.is_apart]
     taken = {graph.roots[value] for index in backward for value in graph.nodes[index].operands}
     kept = taken & _in_memory(graph, halves.backward)
     return [
@@ -85,12 +85,8 @@ def _in_memory(graph: JointGraph, but: Container[int] = ()) -> set[int]:
 
     What stands there only by nodes of `but` is left out.
     """
-    apart = [node for index, node in enumerate(graph.nodes) if index not in but and _is_apart(node)]
+    apart = [node for index, node in enumerate(graph.nodes) if index not in but and node.is_apart]
     return {graph.roots[value] for node in apart for value in (*node.operands, *node.results)}
-
-
-def _is_apart(node: JointNode) -> bool:
-    return IN_RANGE not in node.op.attributes and node.kind not in (*IN_REGIONS, Kind.CONSTANT, Kind.VIEW)
 
 
 def _cost(graph: JointGraph, memory: SavedMemory, value: int, in_memory: Container[int] | None) -> Cost:

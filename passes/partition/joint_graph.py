@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import RECOMPUTE
+from dovetail.dialects.attributes import IN_RANGE, RECOMPUTE
 from dovetail.dialects.building.cloning import clone
 from dovetail.dialects.memory.roots import is_view, memory_roots
 from dovetail.dialects.reachable import reachable
@@ -15,6 +15,7 @@ from dovetail.dialects.reading import arguments, body, drop_attributes
 from dovetail.dialects.statements.calls import is_extern
 from dovetail.dialects.statements.recompute import RECOMPUTED_POLICIES, SAVED_POLICIES, is_pinned, recompute_policy
 from dovetail.dialects.torch_facts.ops import Kind, kind
+from dovetail.dialects.torch_facts.row import IN_REGIONS
 from dovetail.passes.partition.min_cut import Graph, OpNode
 
 
@@ -32,6 +33,11 @@ class JointNode(OpNode):
     @property
     def is_constant(self) -> bool:
         return self.kind is Kind.CONSTANT
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether it is no part of a region, so that what it takes and gives stands in memory."""
+        return IN_RANGE not in self.op.attributes and self.kind not in (*IN_REGIONS, Kind.CONSTANT, Kind.VIEW)
 
     @property
     def is_recomputed(self) -> bool:

@@ -1,5 +1,7 @@
 """What it costs to run an op of the forward again in the backward."""
 
+from collections.abc import Collection, Container
+
 from dovetail.dialects.dovetail import ReadOp
 from dovetail.dialects.sizes.expected import expected_bytes, expected_infos
 from dovetail.dialects.torch_facts.ops import row
@@ -16,10 +18,13 @@ FLOPS_PER_BYTE = 16
 CHAIN = 100
 
 
-def recompute_prices(graph: JointGraph, forward: set[int]) -> list[Cost]:
+def recompute_prices(
+    graph: JointGraph, forward: Collection[int], written_again: Container[int] = frozenset()
+) -> list[Cost]:
     """By node, the work of running it again in bytes moved: 0 if cheap, None for what is never run twice.
 
-    Cheap is what a region computes along the way, and what is not in `forward`: the backward alone computes that. Never
+    Cheap is what a region computes along the way, and what is not in `forward`: the backward alone computes that. Nodes
+    in `written_again` are not: a region of the backward would compute and write them for a library call alone. Never
     run twice are effects (random numbers), reads, since the call may overwrite its arguments, ops of which nothing is
     known, what must be computed once, and what the user wants saved. What the user wants recomputed is cheap.
     """
@@ -27,6 +32,8 @@ def recompute_prices(graph: JointGraph, forward: set[int]) -> list[Cost]:
     lengths: list[int] = []
     for index, node in enumerate(graph.nodes):
         price: Cost = _price(node, index in forward)
+        if price == 0 and index in written_again and not node.is_recomputed:
+            price = _work(node)
         length = 1 + max((lengths[operand] for operand in graph.operand_nodes(index)), default=0) if price == 0 else 0
         if length > CHAIN and not (node.is_view or node.is_constant or node.is_recomputed):
             price, length = _work(node), 0

@@ -19,7 +19,7 @@ CONSTANTS = """
 """
 
 
-def price(op: str, in_forward: bool = True) -> int | None:
+def price(op: str, in_forward: bool = True, is_written_again: bool = False) -> int | None:
     """The price of the one op that is no constant."""
     text = f"""
     !m = !torch.vtensor<[8,8],f32>
@@ -30,7 +30,8 @@ def price(op: str, in_forward: bool = True) -> int | None:
         attributes {{dovetail.role = "joint"}} {{ {CONSTANTS} {op} return }}"""
     module = parse_module(text, make_context())
     graph = JointGraph(Module(module).joint)
-    prices = recompute_prices(graph, set(range(len(graph.nodes))) if in_forward else set())
+    nodes = set(range(len(graph.nodes)))
+    prices = recompute_prices(graph, nodes if in_forward else set(), nodes if is_written_again else set())
     return prices[-2]
 
 
@@ -99,3 +100,10 @@ def test_never(op):
 def test_what_the_backward_alone_computes_is_no_repetition():
     """Would catch a product that only the backward needs, computed in the forward and saved."""
     assert price("%0 = torch.aten.mm %m, %m : !m, !m -> !m", in_forward=False) == 0
+
+
+def test_what_a_library_call_of_the_backward_takes_is_work():
+    """Would catch a GELU that a memory budget keeps although it moves fewer bytes than a product; and a user's wish."""
+    assert price("%0 = torch.aten.exp %m : !m -> !m", is_written_again=True) == 1 + 2 * TENSOR + 64 // FLOPS_PER_BYTE
+    wanted = '%0 = torch.aten.exp %m {dovetail.recompute = "must_recompute"} : !m -> !m'
+    assert price(wanted, is_written_again=True) == 0
