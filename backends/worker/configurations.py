@@ -143,21 +143,15 @@ def _odd_rows(loops: Loops) -> Distribution | None:
 
 
 COLUMN_LANES, COLUMN_SUBGROUPS, COLUMN_VECTOR = 4, 8, 4
-_MOST_HELD = 64
-"""Numbers that a thread holds of columns: of so many rows in each step that memory is kept busy, of no more."""
 
 
-def columns(loops: Loops, held: int = 2) -> Distribution | None:
-    """16 columns a workgroup of 256 threads, without a transient. The tile divides both: IREE masks columns wrongly.
-
-    Args:
-        held: how many numbers a thread holds for each element, those that it reads and those that it adds up.
-    """
+def columns(loops: Loops) -> Distribution | None:
+    """16 columns a workgroup of 256 threads, without a transient. The tile divides both: IREE masks columns wrongly."""
     if not loops.reduces_columns or loops.bits > 32 or loops.is_open:
         return None
     reduced = loops.reduced.index(True)
     step = COLUMN_SUBGROUPS * LANES // COLUMN_LANES
-    step *= divisor(loops.extents[reduced] // step, max(_MOST_HELD // (COLUMN_VECTOR * held), 1))
+    step *= 2 if loops.extents[reduced] % (2 * step) == 0 else 1
     (inner,) = loops.inner if len(loops.inner) == 1 else (None,)
     wide = COLUMN_LANES * COLUMN_VECTOR
     if inner is None or loops.extents[inner] % wide or loops.extents[reduced] % step:

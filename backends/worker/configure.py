@@ -110,19 +110,13 @@ def _columns(kernel: ir.Operation, nests: list[_Nest], reductions: list[_Nest]) 
     others = [nest for nest in nests if nest not in reductions]
     if not all(any(_follows(nest, sums) for sums in reductions) for nest in others):
         return "IREE's tiles: columns, and what does not only take their sums"
-    root, forms = reductions[-1], [columns(nest.loops, _held(nest)) for nest in reductions]
+    root, forms = reductions[-1], [columns(nest.loops) for nest in reductions]
     found = [form for form in forms if form is not None]
     said = _set(kernel, "columns", found[-1] if len(found) == len(forms) else None, [root], root)
     if said == "columns":
         for nest, form in zip(reductions[:-1], found, strict=False):
             nest.op.attributes[_CONFIG] = ir.Attribute.parse(form.of(nest.loops, False))
     return said
-
-
-def _held(sums: _Nest) -> int:
-    """How many values a thread holds of each row: the operands that have all of the loops, and the results."""
-    maps = [given.value for given in sums.op.attributes["indexing_maps"]]
-    return len([each for each in maps if len(each.results) == each.n_dims]) + len(sums.op.results)
 
 
 def _follow_one_another(reductions: list[_Nest]) -> bool:

@@ -4,7 +4,7 @@ from dovetail.backends.worker.configurations import VECTOR_BITS, deal, divisor
 from dovetail.backends.worker.loops import OPEN, Loops
 from dovetail.backends.worker.tilings import LANES, Tiles
 
-_THREADS = 128
+_THREADS = 64
 _MOST_TURNED = 16
 _MOST_ELEMENTS = 40
 """Of each tensor, in one thread's registers: nine filters of four numbers, and no more than that of sixteen."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from dovetail.dialects.reachable import reachable
 from dovetail.dialects.sizes.expected import expected_info
 from dovetail.dialects.torch_facts.exactness import deciding_operands
 from dovetail.dialects.torch_facts.ops import Kind, row
@@ -18,7 +17,8 @@ def functions_for_both(graph: JointGraph, halves: Halves) -> set[int]:
     function for each element, and do nothing else.
     """
     taken = set.intersection(*(_taken(graph, half) for half in (halves.forward, halves.backward)))
-    return {index for index in graph.nodes_of(taken) if _is_of_functions(graph, index)}
+    reached = _reached(graph)
+    return {index for index in graph.nodes_of(taken) if _is_of_functions(graph, index, reached)}
 
 
 def _taken(graph: JointGraph, half: Iterable[int]) -> set[int]:
@@ -27,17 +27,22 @@ def _taken(graph: JointGraph, half: Iterable[int]) -> set[int]:
     return {graph.roots[value] for node in nodes if node.is_apart for value in node.operands}
 
 
-def _is_of_functions(graph: JointGraph, index: int) -> bool:
+def _reached(graph: JointGraph) -> list[int]:
+    """By node, how many numbers the largest elementary function has that it is, or takes by pointwise ops and views."""
+    reached = [0] * len(graph.nodes)
+    for index, node in enumerate(graph.nodes):
+        before = graph.operand_nodes(index) if node.kind in (Kind.POINTWISE, Kind.VIEW) else []
+        own = _floats(graph, index) if _is_function(graph, index) else 0
+        reached[index] = max([own, *(reached[each] for each in before)])
+    return reached
+
+
+def _is_of_functions(graph: JointGraph, index: int, reached: list[int]) -> bool:
     """Whether node `index` computes elements, and by pointwise ops takes an elementary function of as many."""
-
-    def before(number: int) -> list[int]:
-        return graph.operand_nodes(number) if graph.nodes[number].kind in (Kind.POINTWISE, Kind.VIEW) else []
-
     node = graph.nodes[index]
     if node.kind is not Kind.POINTWISE or deciding_operands(node.op):
         return False
-    wanted = _floats(graph, index)
-    return any(_is_function(graph, each) and _floats(graph, each) >= wanted for each in reachable([index], before))
+    return reached[index] >= max(_floats(graph, index), 1)
 
 
 def _is_function(graph: JointGraph, index: int) -> bool:

@@ -46,7 +46,7 @@ def compiled() -> dict[str, LaunchPlan]:
         ("vectors", "pointwise", 128, {"ld.global.nc.v4.b32"}),
         ("rows", "rows", 64, {"ld.global.nc.v4.b32"}),
         ("open rows", "rows", 256, {"ld.global.nc.b32"}),
-        ("turn", "turned", 128, {"ld.global.nc.v4.b32"}),
+        ("turn", "turned", 64, {"ld.global.nc.v4.b32"}),
         ("open turn", "pointwise", 256, {"ld.global.nc.b32"}),
     ],
 )
