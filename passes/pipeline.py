@@ -40,6 +40,7 @@ from dovetail.passes.partition.partition import PartitionPass
 from dovetail.passes.partition.save_in_branches import SaveInBranchesPass
 from dovetail.passes.placement.batch_library_calls import BatchLibraryCallsPass
 from dovetail.passes.placement.call_small_regions import CallSmallRegionsPass
+from dovetail.passes.placement.issue_late import IssueLatePass
 from dovetail.passes.placement.outline_regions import OutlineRegionsPass
 from dovetail.passes.placement.pass_numbers import PassNumbersPass
 from dovetail.passes.placement.place_ops import PlaceOpsPass
@@ -127,6 +128,8 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         RepeatInRegionsPass(),
         OutlineRegionsPass(),
         CallSmallRegionsPass(),
+        # After it, which makes calls of little; before memory is planned by the order of calls.
+        IssueLatePass(),
         # Of what stays a region: ATen joins and adds up in its own way.
         SelectPartsPass(),
         SplitReductionsPass(),
