@@ -112,15 +112,6 @@ def without_flash():
     return lambda: torch.backends.cuda.enable_flash_sdp(True)
 
 
-def without_tf32():
-    torch.backends.cudnn.allow_tf32 = False
-
-    def restore():
-        torch.backends.cudnn.allow_tf32 = True
-
-    return restore
-
-
 def halves_summed_as_they_are():
     torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True)
     return lambda: torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(False)
@@ -137,8 +128,8 @@ def entered(context):
         default_dtype,
         deterministic,
         without_flash,
-        without_tf32,
         halves_summed_as_they_are,
+        pytest.param(lambda: entered(torch.backends.cudnn.flags(enabled=True, allow_tf32=False)), id="no TF32"),
         pytest.param(lambda: entered(torch.no_grad()), id="no_grad"),
         pytest.param(lambda: entered(torch.inference_mode()), id="inference_mode"),
         pytest.param(lambda: entered(torch.autocast("cpu", torch.bfloat16)), id="autocast"),
