@@ -1,7 +1,6 @@
 """Pass `issue-late`: on a GPU, what a forward computes of little memory is issued where it is needed first."""
 
 from functools import reduce
-from itertools import pairwise
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
