@@ -112,7 +112,7 @@ def test_single_precision_rounded_to_tf32(layout: torch.memory_format, is_second
     corrected, gradients that the user gets in another layout than eager's."""
     torch.manual_seed(0)
     # Where numbers are cut off, rounding decides of second derivatives.
-    net, images = _Deep(is_second).to(memory_format=layout), torch.randn(64, 3, 64, 64) + 1
+    net, images = _Deep(is_second).to(memory_format=layout), torch.randn(32, 3, 64, 64) + 1
     images = images.contiguous(memory_format=layout)
     ours, wide = copy.deepcopy(net), copy.deepcopy(net).double()
     # Of images in rows, cuDNN's own choice may be a kernel that rounds nothing, though the switch lets it.
