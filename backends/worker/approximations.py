@@ -1,6 +1,6 @@
 """Functions of half precision by the GPU's own approximations, a few instructions each where the library's take dozens.
 
-Only where the result is rounded to half precision at once, of whose last place the error is an eighth at most: the
+Only where the result is rounded to half precision at once, of whose last place the error is about an eighth: the
 `tanh` of float16, which has three bits more than bfloat16, is the library's.
 """
 
@@ -38,7 +38,7 @@ def _constant(value: float) -> ir.Value:
 
 
 def _tanh(x: ir.Value) -> ir.Value:
-    """2^-11 of the result: an eighth of the last place of bfloat16 at most."""
+    """About 2^-11 of the result: an eighth of the last place of bfloat16."""
     return _instruction("tanh.approx.f32", x)
 
 

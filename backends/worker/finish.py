@@ -45,6 +45,7 @@ def _name_functions(kernel: ir.Operation) -> bool:
             with call.location, ir.InsertionPoint(call):
                 named = APPROXIMATED[divisor].build(call.operands[0])
             replace(call, named)
+            continue
         if divisor not in MEANT:
             continue
         _declare(kernel, MEANT[divisor])

@@ -58,8 +58,8 @@ def _added(indices: torch.Tensor, terms: torch.Tensor, rows: int) -> torch.Tenso
     if not guard_or_false(2 * count <= rows):
         sums = _sums(indices, indices + rows, terms, 2 * rows)
         return sums[:rows] + sums[rows:]
-    ones = torch.arange(count, device=indices.device)
-    one = aten.scatter(indices.new_zeros(rows), 0, indices, ones).gather(0, indices)
+    last = torch.arange(count, dtype=indices.dtype, device=indices.device)
+    one = aten.scatter(indices.new_zeros(rows), 0, indices.long(), last).gather(0, indices.long())
     sums = _sums(one, one + count, terms, 2 * count)
     return aten.index_add(terms.new_zeros(rows, terms.size(1)), 0, indices, sums[:count] + sums[count:])
 

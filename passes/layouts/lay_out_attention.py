@@ -28,7 +28,8 @@ class LayOutAttentionPass(Pass, name="lay-out-attention", runs_at="joint"):
 
     Regions take tensors row by row, and such kernels write heads beside each other (`order` of their rows), or each
     gradient as what they are given of it (`lies_as`): gradients would be copied. The host shows them in rows, the
-    region reads them as it wants. A GPU's splits dimensions where they lie, as of heads that share a key.
+    region reads them as it wants. On a GPU, a view that splits dimensions splits them where they lie, as of heads that
+    share a key.
 
     Before:  `%1:3 = attention_backward ...; %2 = mul %1#0, %cosine`
     After:   `%1:3 = attention_backward ...; %3 = permute %1#0, [0, 2, 1, 3] {dovetail.shows_rows};

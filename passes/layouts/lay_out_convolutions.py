@@ -38,7 +38,7 @@ from dovetail.passes.layouts.channels_last import (
 )
 from dovetail.passes.layouts.channels_last_chains import chains, comes_so, leaves_so, pays
 from dovetail.passes.layouts.moments import gives_moments, moments
-from dovetail.passes.layouts.windows import POOLING, Maxima, Windows, are_cut, cuts, gradient, maxima, windows
+from dovetail.passes.layouts.windows import POOLING, Maxima, Windows, are_cut, cuts, forward, gradient, maxima, windows
 from dovetail.passes.placement.scattered_views import turns_few
 from dovetail.passes.rewriting.constants import boolean, constant, integer_list
 from dovetail.passes.rewriting.permutations import permuted
@@ -126,8 +126,9 @@ class _LaidOut:
         return computes_elements(op) or reduces(op) or gives_moments(op) or self._windows(op) is not None
 
     def _windows(self, op: ir.Operation) -> Windows | None:
-        """The windows over which regions of a GPU pool, where they do."""
-        return windows(op) if op.name in POOLING and self.library.device == "cuda" else None
+        """The windows over which regions of a GPU pool, where they do: of a gradient, where they found the maxima."""
+        found = forward(op) if op.name in POOLING and self.library.device == "cuda" else None
+        return windows(op) if found is not None and self.takes(found) else None
 
     def _pool(self, op: ir.Operation, over: Windows) -> None:
         """Has regions pool, forward or backward."""

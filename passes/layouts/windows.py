@@ -63,7 +63,7 @@ class Maxima:
     Attributes:
         largest: they themselves, one a window.
         places: the number of the place of each in its window; less than 0 if in none.
-        is_cut: whether those stand in none that are not above 0.
+        is_cut: whether those that are at most 0 stand in none.
     """
 
     largest: ir.Value
@@ -76,7 +76,7 @@ def windows(op: ir.Operation) -> Windows | None:
 
     They say which place of a window holds its maximum, where ATen says which pixel: nothing but the gradient may ask.
     """
-    made = op if op.name == _MAXIMA else _forward(op)
+    made = forward(op)
     found = _windows(made) if made is not None else None
     if made is None or found is None or recompute_policy(op) is not None:
         return None
@@ -84,7 +84,7 @@ def windows(op: ir.Operation) -> Windows | None:
 
 
 def cuts(op: ir.Operation) -> ir.Operation | None:
-    """What takes the gradient that `op` gives, and sets it to 0 where the pixel is not above 0, as that of a ReLU.
+    """What takes the gradient that `op` gives, and sets it to 0 where the pixel is at most 0, as that of a ReLU.
 
     Pixels that have a gradient are maxima, and as large as these: what stands in no place needs no look at pixels.
     """
@@ -109,8 +109,9 @@ def are_cut(forward: ir.Operation) -> bool:
     return bool(gradients) and all(cuts(each) is not None for each in gradients)
 
 
-def _forward(op: ir.Operation) -> ir.Operation | None:
-    return made_by(op.operands[7], _MAXIMA) if op.name == _GRADIENT else None
+def forward(op: ir.Operation) -> ir.Operation | None:
+    """The op that finds the maxima, of one that pools images: itself, or whose places its gradient is given."""
+    return op if op.name == _MAXIMA else made_by(op.operands[7], _MAXIMA)
 
 
 def _is_gradient(op: ir.Operation, forward: ir.Operation) -> bool:
@@ -141,7 +142,7 @@ def _windows(op: ir.Operation) -> Windows | None:
 def maxima(images: ir.Value, over: Windows, is_cut: bool, device: str) -> Maxima:
     """Builds the largest number of each window, and the number of its place in there, of images channels last.
 
-    If the gradient `is_cut`, a maximum that is not above 0 stands in no place.
+    If the gradient `is_cut`, a maximum that is at most 0 stands in no place.
 
     Beyond the border, the pixel next to it is read again, which changes neither: the first of equal numbers counts,
     and the last NaN. Both are computed once, the one from the other's comparisons, and so are the images: else one
@@ -158,12 +159,12 @@ def maxima(images: ir.Value, over: Windows, is_cut: bool, device: str) -> Maxima
     largest, place = taken[0]
     place = create("torch.aten.expand", [place, integer_list(shape(largest)), constant(False)], _of(largest, "int8"))
     if len(taken) == 1:
-        place = _above_zero(largest, place) if is_cut else place
+        place = _uncut(largest, place) if is_cut else place
     for left, (pixel, at) in zip(reversed(range(len(taken) - 1)), taken[1:], strict=True):
         wins, places = _wins(pixel, largest), [at, place]
         if is_cut and not left:
             # Before the last choice, whose result is pinned, and so no part of what computes places.
-            places = [_above_zero(pixel, at), _above_zero(largest, place)]
+            places = [_uncut(pixel, at), _uncut(largest, place)]
         largest = create("torch.aten.where.self", [wins, pixel, largest], largest.type)
         place = create("torch.aten.where.self", [wins, *places], place.type)
     pin(largest.owner)
@@ -183,7 +184,7 @@ def _wins(one: ir.Value, largest: ir.Value) -> ir.Value:
     return create("torch.aten.logical_or", [is_larger, is_nan], _of(one, "bool"))
 
 
-def _above_zero(value: ir.Value, place: ir.Value) -> ir.Value:
+def _uncut(value: ir.Value, place: ir.Value) -> ir.Value:
     """`place` of those numbers of `value` that are not cut."""
     is_cut = create("torch.aten.le.Scalar", [value, constant(0)], _of(value, "bool"))
     return create("torch.aten.where.ScalarSelf", [is_cut, constant(_NOWHERE), place], _of(value, "int8"))

@@ -20,11 +20,11 @@ _LITTLE = 1 << 20
 
 
 class IssueLatePass(Pass, name="issue-late", runs_at="program"):
-    """Moves views, and calls that take and give little memory, to the first op of `@forward` that uses them.
+    """Moves views, and calls that keep little memory, to the first op of `@forward` that uses them.
 
     A GPU waits for its first long kernel while the host issues what stands before it: masks, tables and positions that
     only a later op takes, and views of all parameters. Behind that kernel they cost nothing. Nothing is moved across an
-    op that keeps its order, and of what is large only views, so that no memory lives longer.
+    op that keeps its order, and no call that takes what is large and computed here, whose memory would live longer.
 
     Before:  `%0 = torch.operator "torch.aten.cumsum"(%mask); %1 = torch.operator "torch.aten.mm"(%a, %b); use %0, %1`
     After:   `%1 = torch.operator "torch.aten.mm"(%a, %b); %0 = torch.operator "torch.aten.cumsum"(%mask); use %0, %1`
@@ -75,6 +75,6 @@ def _is_given(value: ir.Value) -> bool:
 
 
 def _bytes(value: ir.Value) -> int:
-    """Of a tensor, or of those in a list."""
+    """Of the memory that a tensor lies in, or those in a list."""
     listed = made_by(value, LIST)
-    return expected_bytes(listed.operands if listed else [value])
+    return expected_bytes({memory_root(each) for each in (listed.operands if listed else [value])})

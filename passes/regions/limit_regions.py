@@ -26,7 +26,7 @@ def before_columns(ops: list[ir.Operation]) -> set[ir.Operation]:
     """
     for op in ops:
         made = _terms(op) if _adds_columns(op) else None
-        if made is not None and not all(_is_added_up(each, op) for each in _takers(made)):
+        if made is not None and not _is_added_up(made, op):
             return {each for each in ancestors([made]) if is_work(each)}
     return set()
 
@@ -43,13 +43,21 @@ def _terms(op: ir.Operation) -> ir.Operation | None:
     return made if made is not None and is_work(made) else None
 
 
-def _is_added_up(taker: ir.Operation, like: ir.Operation) -> bool:
-    """Whether `taker` adds up columns as `like` does, or computes the terms of nothing else: sums of one kernel."""
-    if _adds_columns(taker):
-        sizes = [require_shaped_info(op.operands[0].type).shape for op in (taker, like)]
-        return sizes[0] == sizes[1] and reduced_dims(taker) == reduced_dims(like)
-    takers = _takers(taker) if kind(taker) is Kind.POINTWISE else set()
-    return bool(takers) and all(_is_added_up(each, like) for each in takers)
+def _is_added_up(made: ir.Operation, like: ir.Operation) -> bool:
+    """Whether all that takes what `made` computes, one by one, adds up columns as `like` does: sums of one kernel."""
+
+    def further(op: ir.Operation) -> set[ir.Operation]:
+        return _takers(op) if kind(op) is Kind.POINTWISE else set()
+
+    met = reachable(_takers(made), further)
+    return all(_adds_up_alike(op, like) for op in met if not further(op))
+
+
+def _adds_up_alike(op: ir.Operation, like: ir.Operation) -> bool:
+    if not _adds_columns(op):
+        return False
+    sizes = [require_shaped_info(each.operands[0].type).shape for each in (op, like)]
+    return sizes[0] == sizes[1] and reduced_dims(op) == reduced_dims(like)
 
 
 def _takers(made: ir.Operation) -> set[ir.Operation]:

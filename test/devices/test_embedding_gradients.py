@@ -61,6 +61,12 @@ def test_few_rows(rows: int, padding: int | None):
     assert padding is None or not gradient[padding].any()
 
 
+def test_many_rows_by_short_numbers():
+    """Catches positions of words that are of another type than the words."""
+    torch.manual_seed(0)
+    _agrees(_embed(None), torch.randn(8000, WIDTH), _words(8000, "even").int(), "index_add")
+
+
 @pytest.mark.parametrize("way", ["even", "frequent", "same"])
 @pytest.mark.parametrize("padding", [None, 3])
 @pytest.mark.parametrize("rows", [64, 5000, 8000])

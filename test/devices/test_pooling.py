@@ -85,3 +85,20 @@ def test_pooling(way: str, is_cut: bool, monkeypatch: pytest.MonkeyPatch):
     left = [op for op, _ in dovetail.stats().library_calls if "max_pool" in op]
     assert bool(left) is (way in LEFT), left
     assert not dovetail.stats().eager
+
+
+def test_a_pool_before_all_convolutions(monkeypatch: pytest.MonkeyPatch):
+    """Catches a gradient of windows whose maxima no chain of convolutions found: the compiler raised `KeyError`."""
+    monkeypatch.setattr("dovetail.passes.layouts.lay_out_convolutions.pays", lambda *_: True)
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.MaxPool2d(2), *(nn.Conv2d(16, 16, 3, padding=1) for _ in range(2))).bfloat16()
+    images = torch.randn(4, 16, 32, 32).bfloat16()
+    found = []
+    for compute in (net, torch.compile(net, backend="dovetail")):
+        leaf = images.clone().requires_grad_()
+        result = compute(leaf)
+        found.append([result.detach(), *torch.autograd.grad(result.float().square().sum(), leaf)])
+    assert not dovetail.stats().eager
+    for eager, ours in zip(*found, strict=True):
+        assert ours.stride() == eager.stride()
+        torch.testing.assert_close(ours, eager, rtol=5e-2, atol=5e-2)

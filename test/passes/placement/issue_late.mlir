@@ -1,9 +1,10 @@
 // RUN: dovetail-opt %s --pass-pipeline='issue-late,verify-level{level=program}' | FileCheck %s
 // RUN: dovetail-opt %s --pass-pipeline=issue-late --run-check -o %t
-// RUN: sed 's/cuda:sm_90/cpu/' %s | dovetail-opt - --pass-pipeline=issue-late | FileCheck %s --check-prefix=CPU
+// RUN: sed 's/cuda:sm_90/cpu/' %s | dovetail-opt - --pass-pipeline=issue-late | FileCheck %s --check-prefix=UNMOVED
 //
 // Catches a GPU that waits for its first product while the host issues masks that only a later op takes; what is moved
-// across an op that keeps its order, or though it is large; and a CPU, whose host computes them itself, of another order.
+// across an op that keeps its order, or though it is large, or a part of what is, whose memory would live longer; and a
+// CPU, whose host computes them itself, of another order.
 
 !w = !torch.vtensor<[1024,1024],f32>
 !x = !torch.vtensor<[?,1024],f32>
@@ -19,6 +20,8 @@ module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
   }
   // CHECK-LABEL: func.func @forward(
   // CHECK: %[[LARGE:.*]] = torch.operator "torch.aten.exp"
+  // CHECK-NEXT: %[[START:.*]] = torch.aten.select.int %[[LARGE]]
+  // CHECK-NEXT: %[[TOLD:.*]] = torch.operator "torch.aten.add.Tensor"(%[[START]],
   // CHECK-NEXT: %[[TURNED:.*]] = torch.aten.t
   // CHECK-NEXT: %[[PRODUCT:.*]] = torch.operator "torch.aten.mm"(%{{.*}}, %[[TURNED]])
   // CHECK-NEXT: %[[SUMS:.*]] = torch.operator "torch.aten.cumsum"
@@ -27,10 +30,10 @@ module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
   // CHECK-NEXT: torch.operator "torch.aten.rand_like"(%[[SHIFTED]],
   // CHECK: %[[DOUBLED:.*]] = torch.operator "torch.aten.add.Tensor"(%[[LARGE]], %[[LARGE]],
   // CHECK-NEXT: torch.operator "torch.aten.mm"(%{{.*}}, %[[DOUBLED]])
-  // CHECK-NEXT: call @forward_region_1({{.*}}, %[[LATE]])
-  // CPU-LABEL: func.func @forward(
-  // CPU: torch.operator "torch.aten.cumsum"
-  // CPU: torch.operator "torch.aten.mm"
+  // CHECK-NEXT: call @forward_region_1({{.*}}, %[[LATE]], %[[TOLD]])
+  // UNMOVED-LABEL: func.func @forward(
+  // UNMOVED: torch.operator "torch.aten.cumsum"
+  // UNMOVED: torch.operator "torch.aten.mm"
   func.func @forward(%w: !rw, %x: !rx, %m: !rm) -> !rx attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%w) : (!rw) -> !w
     %1 = "dovetail.read"(%x) : (!rx) -> !x
@@ -43,11 +46,13 @@ module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
     %sums = torch.operator "torch.aten.cumsum"(%2, %zero, %none) {dovetail.reason = "library"} : (!m, !torch.int, !torch.none) -> !m
     %shifted = torch.operator "torch.aten.add.Tensor"(%sums, %2, %one) {dovetail.reason = "small"} : (!m, !m, !torch.int) -> !m
     %large = torch.operator "torch.aten.exp"(%0) {dovetail.reason = "small"} : (!w) -> !w
+    %start = torch.aten.select.int %large, %zero, %zero : !w, !torch.int, !torch.int -> !m
+    %told = torch.operator "torch.aten.add.Tensor"(%start, %start, %one) {dovetail.reason = "small"} : (!m, !m, !torch.int) -> !m
     %product = torch.operator "torch.aten.mm"(%1, %turned) {dovetail.reason = "library"} : (!x, !w) -> !x
     %drawn = torch.operator "torch.aten.rand_like"(%shifted, %none, %none, %none, %none, %none) {dovetail.effect = "draws", dovetail.reason = "random", dovetail.strides = [array<i64: 1>, unit, unit, unit, unit, unit]} : (!m, !torch.none, !torch.none, !torch.none, !torch.none, !torch.none) -> !m
     %doubled = torch.operator "torch.aten.add.Tensor"(%large, %large, %one) {dovetail.reason = "small"} : (!w, !w, !torch.int) -> !w
     %again = torch.operator "torch.aten.mm"(%product, %doubled) {dovetail.reason = "library"} : (!x, !w) -> !x
-    %masked = call @forward_region_1(%again, %drawn, %late) : (!x, !m, !m) -> !x
+    %masked = call @forward_region_1(%again, %drawn, %late, %told) : (!x, !m, !m, !m) -> !x
     %3 = "dovetail.own"(%masked) {requires_grad = false} : (!x) -> !rx
     return %3 : !rx
   }
@@ -55,9 +60,10 @@ module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
     %0 = torch.aten.neg %m : !m -> !m
     return %0 : !m
   }
-  func.func private @forward_region_1(%x: !x, %m: !m, %n: !m) -> !x attributes {dovetail.role = "region"} {
+  func.func private @forward_region_1(%x: !x, %m: !m, %n: !m, %o: !m) -> !x attributes {dovetail.role = "region"} {
     %0 = torch.aten.mul.Tensor %x, %m : !x, !m -> !x
     %1 = torch.aten.mul.Tensor %0, %n : !x, !m -> !x
-    return %1 : !x
+    %2 = torch.aten.mul.Tensor %1, %o : !x, !m -> !x
+    return %2 : !x
   }
 }

@@ -3,9 +3,8 @@
 // RUN: sed 's/cuda:sm_90/cpu/' %s | dovetail-opt - --pass-pipeline='place-ops,outline-regions' | FileCheck %s --check-prefix=COPIED
 //
 // Catches filters and images that ATen lays channels last before a region converts them, or in place of one: two launches
-// each. A GPU's caches
-// have what few elements trade places with. Those of a CPU do not, and where many trade places with many, a thread would
-// read one element of each sector.
+// each. A GPU's caches have what few elements trade places with. Those of a CPU do not, and where many trade places with
+// many, a thread would read one element of each sector.
 
 !f = !torch.vtensor<[128,64,3,3],f32>
 !fl = !torch.vtensor<[128,3,3,64],f32>
