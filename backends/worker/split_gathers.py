@@ -37,7 +37,10 @@ def split_gathers(kernel: ir.Operation) -> None:
 
 
 def _gathers_flat(op: ir.Operation) -> bool:
-    is_flat = len(op.results) == 1 and all(_rank(value) <= 1 for value in op.operands)
+    """Whether `op` is one loop of a known length, along which it takes all that has a dimension."""
+    maps = [each.value for each in op.attributes["indexing_maps"]]
+    are_along = all(not each.results or each == ir.AffineMap.get_identity(1) for each in maps)
+    is_flat = len(op.results) == 1 and are_along and ir.RankedTensorType(op.results[0].type).has_static_shape
     names = {each.name for each in walk(op)}
     return is_flat and {"tensor.extract", "linalg.index"} <= names and "reduction" not in str(op.attributes)
 
@@ -79,8 +82,9 @@ def _is_loaded(value: ir.Value) -> bool:
 
 
 def _is_span(value: ir.Value) -> bool:
+    """Whether `value` is memory from its start on, without gaps."""
     made = producer(value)
-    return made is not None and made.name == _SPAN
+    return made is not None and made.name == _SPAN and isinstance(ir.MemRefType(value.type).layout, ir.AffineMapAttr)
 
 
 def _stores(op: ir.Operation) -> ir.Operation | None:
