@@ -150,9 +150,9 @@ def columns(loops: Loops) -> Distribution | None:
     if not loops.reduces_columns or loops.bits > 32 or loops.is_open:
         return None
     reduced = loops.reduced.index(True)
+    (inner,) = loops.inner if len(loops.inner) == 1 else (None,)
     step = COLUMN_SUBGROUPS * LANES // COLUMN_LANES
     step *= 2 if loops.extents[reduced] % (2 * step) == 0 else 1
-    (inner,) = loops.inner if len(loops.inner) == 1 else (None,)
     wide = COLUMN_LANES * COLUMN_VECTOR
     if inner is None or loops.extents[inner] % wide or loops.extents[reduced] % step:
         return None
