@@ -189,9 +189,6 @@ SHOWS_ROWS = "dovetail.shows_rows"
 """Ops that permute: their operand lies in memory so that the result lies in rows. The host permutes it, at no cost; a
 region that did would be given a copy."""
 
-IN_RANGE = "dovetail.in_range"
-"""Ops that gather or shift: no index, and no number of bits, is out of range. So regions on a GPU do it, unchecked."""
-
 RECOMPUTE = "dovetail.recompute"
 """Torch ops of `@joint`: what the user's checkpointing says of its results, in the words of `CheckpointPolicy`."""
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import IN_RANGE, PINNED, ROLE, SIZES
+from dovetail.dialects.attributes import PINNED, ROLE, SIZES
 from dovetail.dialects.building.kept_choices import keep_choices
 from dovetail.dialects.building.kept_numbers import keep_numbers
 from dovetail.dialects.context import make_context
@@ -29,7 +29,7 @@ def _text(region: func.FuncOp, ranges: Mapping[int, Range]) -> str:
         module = ir.Module.create()
         main = region.operation.clone(ip=ir.InsertionPoint(module.body))
         for op in body(main.opview):
-            drop_attributes(op, IN_RANGE, PINNED, SIZES)
+            drop_attributes(op, PINNED, SIZES)
             if op.name == "torch.constant.device":
                 # All of a region is on one device, and IREE's input takes ops for none but the CPU.
                 op.attributes["value"] = ir.StringAttr.get(CPU)

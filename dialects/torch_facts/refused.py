@@ -24,6 +24,7 @@ class When(Enum):
 
     ALWAYS = "always"
     FOLDED = "folded"  # the op computes with constants, which IREE folds while it compiles
+    TOO_FAR = "too far"  # the op shifts by what may be less than 0, or all bits
     OF_TWO_TYPES = "of two types"  # operands differ in their element types
     WITHOUT_DIMENSIONS = "without dimensions"  # the first operand is a number
     SHRINKING = "shrinking"  # the result is shorter than the first operand along a dimension
@@ -53,7 +54,10 @@ class Refused:
     devices: tuple[str, ...] = ("cpu", "cuda")
 
     def holds(self, name: str, tensors: Tensors, device: str) -> bool:
-        """Whether it is so of the overload `name` on `tensors`. That constants are folded is for the caller to see."""
+        """Whether it is so of the overload `name` on `tensors`. Of single ops the caller sees more.
+
+        That constants are folded, and how far the op shifts.
+        """
         if device not in self.devices or (self.overloads and name.rpartition(".")[2] not in self.overloads):
             return False
         if self.into and dtypes_of(tensors[-1:]).isdisjoint(self.into):
@@ -93,6 +97,7 @@ _DECIDING: dict[DecidedBy, Callable[[Tensors], Tensors]] = {
 _HOLDS: dict[When, Callable[[Tensors], bool]] = {
     When.ALWAYS: lambda tensors: True,
     When.FOLDED: lambda tensors: True,
+    When.TOO_FAR: lambda tensors: True,
     When.OF_TWO_TYPES: lambda tensors: len(dtypes_of(tensors[:-1])) > 1,
     When.WITHOUT_DIMENSIONS: lambda tensors: tensors[0] is not None and tensors[0].shape == (),
     When.SHRINKING: _shrinks,

@@ -12,9 +12,9 @@ from math import prod
 
 from torch_mlir import ir
 
-from dovetail.dialects.attributes import IN_RANGE
 from dovetail.dialects.reading import made_by, producer, users
 from dovetail.dialects.statements.recompute import pin, recompute_policy
+from dovetail.dialects.torch_facts.in_regions import GATHERS
 from dovetail.dialects.torch_facts.numbers import number, uniform
 from dovetail.dialects.torch_facts.ops import kind
 from dovetail.dialects.torch_facts.row import IN_REGIONS
@@ -255,9 +255,7 @@ def _divided(value: ir.Value, by: int, device: str) -> ir.Value:
     if by == 1:
         return value
     bits = full(tensor_type([], "int32"), constant(_STEPS[by]), named(device))
-    made = create("torch.aten.bitwise_right_shift.Tensor", [value, bits], value.type)
-    made.owner.attributes[IN_RANGE] = ir.UnitAttr.get()
-    return made
+    return create("torch.aten.bitwise_right_shift.Tensor", [value, bits], value.type)
 
 
 def _plus(value: ir.Value, more: int) -> ir.Value:
@@ -290,8 +288,4 @@ def _pixels(images: ir.Value) -> ir.Value:
 def _gathered(pixels: ir.Value, index: ir.Value) -> ir.Value:
     batch, _, channels = shape(pixels)
     flat = with_sizes(index, (prod(shape(index)),))
-    taken = create(
-        "torch.aten.index_select", [pixels, constant(1), flat], with_shape(pixels.type, (batch, *shape(flat), channels))
-    )
-    taken.owner.attributes[IN_RANGE] = ir.UnitAttr.get()
-    return taken
+    return create(GATHERS, [pixels, constant(1), flat], with_shape(pixels.type, (batch, *shape(flat), channels)))

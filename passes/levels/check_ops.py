@@ -14,7 +14,8 @@ from dovetail.dialects.statements.calls import is_extern, written
 from dovetail.dialects.statements.operand_strides import broken_statement
 from dovetail.dialects.statements.recompute import RECOMPUTED_POLICIES, SAVED_POLICIES
 from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC
-from dovetail.dialects.torch_facts.names import LIST, LOAD
+from dovetail.dialects.torch_facts.in_regions import GATHERS, broken_gather, may_stand_in_regions
+from dovetail.dialects.torch_facts.names import LIST, LOAD, STORE
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind, row
 from dovetail.dialects.torch_facts.out_overloads import out_overload
 from dovetail.dialects.torch_facts.row import WritesInto
@@ -47,11 +48,16 @@ def check_ops(name: str, ops: Sequence[ir.Operation], allowed: set[str], level: 
             raise fail(op, f"computes in '@{name}' at level '{level}', expected a call or a view")
 
 
-def check_region_ops(ops: Sequence[ir.Operation]) -> None:
-    """Raises PassError for one of the `ops` of a region that IREE knows nothing of."""
+def check_region_ops(ops: Sequence[ir.Operation], device: str) -> None:
+    """Raises PassError for one of the `ops` of a region that regions of a type of `device` don't compute.
+
+    Where a library checks positions, IREE's code does not: it would read or write any memory.
+    """
     for op in ops:
-        if op.name.startswith("dovetail.") or is_extern(op):
-            raise fail(op, "has no place in a region, which IREE compiles")
+        if op.name in (*_PASSED, STORE, "func.return") or may_stand_in_regions(op, device):
+            continue
+        broken = broken_gather(op) if op.name == GATHERS and device == "cuda" else ""
+        raise fail(op, broken or "has no place in a region, which IREE compiles")
 
 
 def check_attributes(module: Module) -> None:

@@ -81,7 +81,7 @@ class VerifyLevelPass(Pass, name="verify-level"):
                 case Role.GUARD:
                     check_guard(function_op)
                 case Role.REGION:
-                    check_region_ops(found.bodies[name])
+                    check_region_ops(found.bodies[name], device_type(module))
                     if allowed is _LOWERED:
                         check_driver(function_op, device_type(module))
                 case Role.SUBGRAPH:

@@ -4,7 +4,6 @@ from collections.abc import Container
 from functools import partial
 
 from dovetail.dialects.sizes.expected import expected_info
-from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.types import is_number
 from dovetail.passes.partition.functions_for_both import functions_for_both
 from dovetail.passes.partition.halves import Halves
@@ -38,7 +37,7 @@ def _cheapest(graph: JointGraph, halves: Halves, memory: SavedMemory, algorithm:
     if algorithm == "default":
         return halves.sources()
     costs = save_costs(graph, memory)
-    again = set() if _is_on_gpu(graph) else functions_for_both(graph, halves)
+    again = set() if graph.device == "cuda" else functions_for_both(graph, halves)
     prices = recompute_prices(graph, halves.forward, again)
     if budget == 1:
         without_work: list[Cost] = [None if price else price for price in prices]
@@ -55,7 +54,7 @@ def _with_kept(graph: JointGraph, halves: Halves, memory: SavedMemory, costs: li
     as much and writes all of it, also where all that it is computed from is saved anyway: so these cost nothing, since
     at any price the cut would compute them of that.
     """
-    if not _is_on_gpu(graph):
+    if graph.device != "cuda":
         return costs
     backward = [index for index, node in enumerate(graph.nodes) if index in halves.backward and node.is_apart]
     taken = {graph.roots[value] for index in backward for value in graph.nodes[index].operands}
@@ -72,12 +71,8 @@ def save_costs(graph: JointGraph, memory: SavedMemory) -> list[Cost]:
     On GPUs, where moving is the time, also twice for what is written only to be saved. None for what is never saved:
     views, constants, what the user wants recomputed, and what is no tensor or number.
     """
-    in_memory = _in_memory(graph) if _is_on_gpu(graph) else None
+    in_memory = _in_memory(graph) if graph.device == "cuda" else None
     return [_cost(graph, memory, value, in_memory) for value in range(len(graph.values))]
-
-
-def _is_on_gpu(graph: JointGraph) -> bool:
-    return device_type(graph.joint.operation.parent) == "cuda"
 
 
 def _in_memory(graph: JointGraph, but: Container[int] = ()) -> set[int]:

@@ -7,21 +7,26 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import IN_RANGE, RECOMPUTE
+from dovetail.dialects.attributes import RECOMPUTE
 from dovetail.dialects.building.cloning import clone
 from dovetail.dialects.memory.roots import is_view, memory_roots
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import arguments, body, drop_attributes
 from dovetail.dialects.statements.calls import is_extern
 from dovetail.dialects.statements.recompute import RECOMPUTED_POLICIES, SAVED_POLICIES, is_pinned, recompute_policy
+from dovetail.dialects.statements.target import device_type
+from dovetail.dialects.torch_facts.in_regions import may_stand_in_regions
 from dovetail.dialects.torch_facts.ops import Kind, kind
-from dovetail.dialects.torch_facts.row import IN_REGIONS
 from dovetail.passes.partition.min_cut import Graph, OpNode
 
 
 @dataclass(slots=True, eq=False)
 class JointNode(OpNode):
-    """One op; what `is_once` is never computed again."""
+    """One op; what `is_once` is never computed again.
+
+    Attributes:
+        is_apart: it is no part of a region, so that what it takes and gives stands in memory.
+    """
 
     view: ir.OpView
     kind: Kind
@@ -29,15 +34,11 @@ class JointNode(OpNode):
     is_view: bool
     is_extern: bool
     is_once: bool
+    is_apart: bool
 
     @property
     def is_constant(self) -> bool:
         return self.kind is Kind.CONSTANT
-
-    @property
-    def is_apart(self) -> bool:
-        """Whether it is no part of a region, so that what it takes and gives stands in memory."""
-        return IN_RANGE not in self.op.attributes and self.kind not in (*IN_REGIONS, Kind.CONSTANT, Kind.VIEW)
 
     @property
     def is_recomputed(self) -> bool:
@@ -55,6 +56,7 @@ class JointGraph(Graph[JointNode]):
 
     def __init__(self, joint: func.FuncOp):
         self.joint = joint
+        self.device = device_type(joint.operation.parent)
         self.arguments = arguments(joint)
         self.values: list[ir.Value] = list(self.arguments)
         self.producers: list[int | None] = [None] * len(self.arguments)  # the node that computes a value, by number
@@ -75,8 +77,8 @@ class JointGraph(Graph[JointNode]):
             self.values.append(value)
             self.producers.append(index)
         results = tuple(range(first, len(self.values)))
-        policy, once = recompute_policy(op), is_pinned(op)
-        return JointNode(op, operands, results, op.opview, kind(op), policy, is_view(op), is_extern(op), once)
+        policy, once, apart = recompute_policy(op), is_pinned(op), not may_stand_in_regions(op, self.device)
+        return JointNode(op, operands, results, op.opview, kind(op), policy, is_view(op), is_extern(op), once, apart)
 
     def of(self, *classes: type) -> list[int]:
         """The nodes whose ops are of one of `classes`, in order."""

@@ -5,7 +5,7 @@ there. Measured with IREE 3.13.0 by `make sweep`; its findings are in docs/op-sw
 (frontend/decompose/table.py) is refused only where that leaves ops of the same name behind.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from torch_mlir import ir
 
@@ -15,6 +15,7 @@ from dovetail.dialects.statements.calls import is_extern
 from dovetail.dialects.torch_facts.element_types import EVERY
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import aten_name, row, row_of_name
+from dovetail.dialects.torch_facts.ranges import shifts_in_range
 from dovetail.dialects.torch_facts.refused import Tensors, When, dtypes_of
 from dovetail.dialects.torch_facts.row import Row
 from dovetail.dialects.torch_facts.rows.kinds import OF_KINDS
@@ -38,7 +39,9 @@ def refusal_of(op: ir.Operation, device: str) -> str:
     if open_reason:
         return open_reason
     tensors = [expected_info(value) for value in (*_each(op.operands), *op.results)]
-    reason = _refusal(facts, name, tensors, device) or (slow_reduction(op) if device == "cuda" else "")
+    may_shift = any(refused.when is When.TOO_FAR for refused in facts.refused)
+    apart = (When.FOLDED, When.TOO_FAR) if may_shift and shifts_in_range(op) else (When.FOLDED,)
+    reason = _refusal(facts, name, tensors, device, apart) or (slow_reduction(op) if device == "cuda" else "")
     if reason:
         return reason
     for refused in facts.refused:
@@ -47,11 +50,12 @@ def refusal_of(op: ir.Operation, device: str) -> str:
     return ""
 
 
-def _refusal(op: Row, name: str, tensors: Tensors, device: str) -> str:
+def _refusal(op: Row, name: str, tensors: Tensors, device: str, apart: Container[When] = (When.FOLDED,)) -> str:
+    """Why IREE can't be given what `op` is the row of, but for what is the case `apart`."""
     unknown = sorted(dtypes_of(tensors).difference(EVERY))
     if unknown:
         return NO_TYPE.of(dtype=unknown[0])
-    own = [refused for refused in op.refused if refused.when is not When.FOLDED]
+    own = [refused for refused in op.refused if refused.when not in apart]
     for refused in (*own, *(each.refused for each in OF_KINDS if each.is_of(op))):
         if refused.holds(name, tensors, device):
             return refused.reason

@@ -4,13 +4,14 @@ from collections.abc import Callable
 
 from torch_mlir import ir
 
-from dovetail.dialects.attributes import IN_RANGE
 from dovetail.dialects.dovetail import CopyOp
-from dovetail.dialects.reading import made_by, producer
+from dovetail.dialects.reachable import reachable
+from dovetail.dialects.reading import made_by, operand_ops, producer
 from dovetail.dialects.sizes.expected import expected_info
 from dovetail.dialects.sizes.symbols import is_open_op, sizes_of
 from dovetail.dialects.statements.devices import NUMBER, Devices
 from dovetail.dialects.torch_facts import strides
+from dovetail.dialects.torch_facts.in_regions import may_stand_in_regions, positions
 from dovetail.dialects.torch_facts.ops import NAMESPACES, Kind, aten_name, kind, row
 from dovetail.dialects.torch_facts.row import Joins
 from dovetail.dialects.torch_facts.transposition import is_transposition
@@ -27,6 +28,7 @@ from dovetail.passes.placement.joins import (
     selects_parts,
 )
 from dovetail.passes.placement.open_sizes import can_be_sized
+from dovetail.passes.placement.placed_graph import placement_of
 from dovetail.passes.placement.reasons import Reason
 from dovetail.passes.placement.scattered_views import reorders_few
 from dovetail.passes.rewriting.constants import integer
@@ -61,20 +63,24 @@ def _left_if(holds: Callable[[ir.Operation], bool], reason: Reason, *on: str) ->
     return lambda op, device: left(reason) if (not on or device in on) and holds(op) else None
 
 
-def _is_in_range(op: ir.Operation, device: str) -> Placed | None:
-    return ("region", "") if device == "cuda" and IN_RANGE in op.attributes else None
-
-
 def _by_kind(op: ir.Operation, device: str) -> Placed | None:
     facts = row(op)
     match facts.kind:
         case Kind.VIEW:
             return "view", ""
         case Kind.LIBRARY:
-            return left(reasons.KERNEL, kernel=facts.kernel.value)
+            is_gathered = may_stand_in_regions(op, device) and _computes_positions(op)
+            return None if is_gathered else left(reasons.KERNEL, kernel=facts.kernel.value)
         case Kind.UNKNOWN:
             return left(_unknown(op))
     return None
+
+
+def _computes_positions(op: ir.Operation) -> bool:
+    """Whether a region can compute where `op` gathers: all of that, which is placed before it, runs in regions."""
+    made = (producer(value) for value in positions([op]))
+    computing = reachable((each for each in made if each is not None), operand_ops)
+    return all(kind(each) is Kind.CONSTANT or placement_of(each) in ("region", "view") for each in computing)
 
 
 def _unknown(op: ir.Operation) -> Reason:
@@ -157,7 +163,6 @@ _OF_COPIES: tuple[_Rule, ...] = (
 )
 _OF_OPS: tuple[_Rule, ...] = (
     _left_if(_is_open_number, reasons.NUMBER),
-    _is_in_range,
     _by_kind,
     _left_if(_has_no_elements, reasons.NO_ELEMENTS),
     _left_if(_has_no_name, reasons.NO_DIALECT),

@@ -5,16 +5,26 @@ from collections.abc import Iterable, Iterator
 from torch_mlir import ir
 
 from dovetail.dialects.reachable import reachable
+from dovetail.dialects.torch_facts.in_regions import positions
 from dovetail.passes.placement.placed_graph import PlacedGraph
 
 
 def with_views(graph: PlacedGraph, computed: Iterable[int]) -> list[int]:
-    """`computed` and the views that they read through, in order. A view costs a region nothing, a host call a lot."""
+    """`computed` and the views that they read through, in order. A view costs a region nothing, a host call a lot.
+
+    Also what computes where they gather, though other regions do.
+    """
+
+    def computing(number: int) -> Iterator[int]:
+        return (each for each in graph.producers[number] if graph.placement[each] == "region" or graph.enters[each])
+
+    read = positions(graph.ops[number] for number in computed)
+    again = reachable((graph.made_by[value] for value in read), computing)
 
     def views(number: int) -> Iterator[int]:
         return (producer for producer in graph.producers[number] if graph.enters[producer])
 
-    return sorted(reachable(computed, views))
+    return sorted(reachable([*computed, *again], views))
 
 
 def operands_of(graph: PlacedGraph, inside: list[int]) -> list[ir.Value]:

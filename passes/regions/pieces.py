@@ -1,6 +1,6 @@
 """How `split-region` divides a region's operations in two."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from torch_mlir import ir
@@ -10,6 +10,7 @@ from dovetail.dialects.building.cloning import ancestors
 from dovetail.dialects.memory.handed_on import handed_on, stores_after
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import body, operand_ops, producer, users
+from dovetail.dialects.torch_facts.in_regions import positions
 from dovetail.dialects.torch_facts.names import LOAD, STORE
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, kind
 from dovetail.dialects.torch_facts.types import is_memory
@@ -49,24 +50,27 @@ def pieces_of(region: func.FuncOp) -> tuple[Piece, Piece] | None:
         return _by_updates(ops, handed)
     if any(op.name == LOAD for op in ops):
         return by_stores(ops)
-    work = [op for op in ops if is_work(op)]
+    again = _computing_positions(ops)
+    work = [op for op in ops if is_work(op) and op not in again]
     return divided(ops, set(work[: (len(work) + 1) // 2])) if len(work) > 1 else None
 
 
 def divided(ops: list[ir.Operation], early: set[ir.Operation]) -> tuple[Piece, Piece]:
     """The pieces of a region whose body is `ops`: the work in `early`, which must not need any other, and the rest.
 
-    What the first piece stores, the second takes from there.
+    What the first piece stores, the second takes from there. Where it gathers,
+    each computes itself.
     """
-    first, second = set(early), {op for op in ops if is_work(op)} - early
+    again = _computing_positions(ops)
+    first, second = early - again, {op for op in ops if is_work(op)} - early - again
     for store in (op for op in ops if op.name == STORE):
         (second if _computed_by(store) & second else first).add(store)
     stored = dict(tuple(op.operands) for op in ops if op in first and op.name == STORE)
-    second_piece = _piece(ops, second)
+    second_piece = _piece(ops, second, again)
     shared = [value for value in second_piece.operands if producer(value)]
     crossing = tuple(value for value in shared if value not in stored)
     updated = tuple((value, stored[value]) for value in shared if value in stored)
-    return replace(_piece(ops, first, crossing), updated=updated), second_piece
+    return replace(_piece(ops, first, again, crossing), updated=updated), second_piece
 
 
 def by_stores(ops: list[ir.Operation], early: set[ir.Operation] | None = None) -> tuple[Piece, Piece] | None:
@@ -98,11 +102,22 @@ def _computed_by(store: ir.Operation) -> set[ir.Operation]:
     return {op for op in met if is_work(op)}
 
 
-def _piece(ops: Iterable[ir.Operation], chosen: set[ir.Operation], crossing: tuple[ir.Value, ...] = ()) -> Piece:
-    """`chosen`, with what they and `crossing` read through: views are cloned to both sides."""
+def _computing_positions(ops: Sequence[ir.Operation]) -> set[ir.Operation]:
+    """The work that computes where gathers read."""
+    made = (producer(value) for value in positions(ops))
+    return set(filter(is_work, ancestors(op for op in made if op is not None)))
+
+
+def _piece(
+    ops: Iterable[ir.Operation],
+    chosen: set[ir.Operation],
+    shared: Container[ir.Operation] = (),
+    crossing: tuple[ir.Value, ...] = (),
+) -> Piece:
+    """`chosen`, with what they and `crossing` read through: views, and what is `shared`, are cloned to both sides."""
 
     def views(op: ir.Operation) -> Iterator[ir.Operation]:
-        return (each for each in operand_ops(op) if kind(each) is Kind.VIEW)
+        return (each for each in operand_ops(op) if kind(each) is Kind.VIEW or each in shared)
 
     crossed = (each for value in crossing for each in views(value.owner.operation))
     inside = reachable([*chosen, *crossed], views)

@@ -27,6 +27,7 @@ OWN_RULES = {
     "backends/worker/numbers.py": "how MLIR compares integers, no ops",
     "backends/python/on_values.py": "PyTorch's function for each op",
     "dialects/torch_facts/arithmetic.py": "Python's operator for each op",
+    "dialects/torch_facts/ranges.py": "a rule for each op",
     "dialects/dovetail/ops/view.py": "views of ours that may change the element type",
     "dialects/dovetail/numbers.py": "how MLIR compares integers, no ops",
     **dict.fromkeys(DECOMPOSITIONS, "decompositions"),

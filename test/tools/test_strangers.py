@@ -389,3 +389,54 @@ def test_work_that_no_memory_holds_has_a_price(written, capsys: pytest.CaptureFi
     """Catches a minimum cut whose costs are no numbers of 64 bits."""
     text = TRAINED.replace("[2,3]", "[4294967296,1073741824]").replace("strided<[3, 1]>", "strided<[1073741824, 1]>")
     assert opt([written(text), "--partition"]) == 0, capsys.readouterr().err
+
+
+GATHER = """
+!x = !torch.vtensor<[2,8,4],f32>
+!i = !torch.vtensor<[6],si64>
+!o = !torch.vtensor<[2,6,4],f32>
+!rx = !dovetail.ref<!x, strided<[32, 4, 1]>>
+!ri = !dovetail.ref<!i, strided<[1]>>
+!ro = !dovetail.ref<!o, strided<[24, 4, 1]>>
+module attributes {dovetail.level = "program", dovetail.target = "TARGET"} {
+  func.func private @forward_region_0(%x: !x, %i: !i) -> !o attributes {dovetail.role = "region"} {
+    %far = torch.constant.int 100000000
+    %1 = torch.constant.int 1
+    %0 = torch.aten.add.Scalar %i, %far, %1 : !i, !torch.int, !torch.int -> !i
+    %2 = torch.aten.index_select %x, %1, %0 : !x, !torch.int, !i -> !o
+    return %2 : !o
+  }
+  func.func @forward(%x: !rx, %i: !ri) -> !ro attributes {dovetail.role = "forward"} {
+    %0 = "dovetail.read"(%x) : (!rx) -> !x
+    %1 = "dovetail.read"(%i) : (!ri) -> !i
+    %2 = call @forward_region_0(%0, %1) : (!x, !i) -> !o
+    %o = "dovetail.own"(%2) {requires_grad = false} : (!o) -> !ro
+    return %o : !ro
+  }
+  func.func @call(%x: !rx, %i: !ri) -> !ro attributes {dovetail.role = "call"} {
+    %0 = call @forward(%x, %i) : (!rx, !ri) -> !ro
+    return %0 : !ro
+  }
+}
+"""
+"""A region that reads 1.6 GB behind a tensor of 256 bytes."""
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda:sm_90"])
+@pytest.mark.parametrize("command", ["opt", "compile", "run", "reference"])
+def test_a_region_reads_no_memory_but_its_own(written, target: str, command: str, capsys: pytest.CaptureFixture[str]):
+    """Catches a region that gathers by whatever it is given: it ended the process by a signal, or read other memory."""
+    path = written(GATHER.replace("TARGET", target))
+    commands = {
+        "opt": lambda: opt([path, "--pass-pipeline=verify-level{level=program}"]),
+        "compile": lambda: compile_([path, "-o", "artifact"]),
+        "run": lambda: run([path]),
+        "reference": lambda: run([path, "--reference"]),
+    }
+    assert commands[command]() == 1
+    expected = {
+        "cpu": "has no place in a region, which IREE compiles",
+        "cuda:sm_90": "gathers in a region, unchecked: expected indices that surely lie from 0 to 7, got such from",
+    }
+    assert f"'torch.aten.index_select' op {expected[target]}" in capsys.readouterr().err
+    assert list(Path().iterdir()) == []

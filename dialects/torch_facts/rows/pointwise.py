@@ -31,7 +31,7 @@ _NO_TRUTH = Refused("truth values do not compile, or compare as -1", ("bool",))
 _OVERFLOWS = Refused("wrong where an intermediate result overflows")
 _OVERFLOWS_HALF_PRECISION = Refused("overflows: it computes in float16", ("float16",), overloads=("decimals",))
 _ROUNDS_QUOTIENTS = Refused("rounds the quotient before it takes the floor")
-_SHIFTS_TOO_FAR = Refused("wrong for shifts by the width or more")
+_SHIFTS_TOO_FAR = Refused("wrong for shifts by the width or more", when=When.TOO_FAR)
 _SHORT_RANGE = Refused("wrong for large arguments: its range reduction is too short", DOUBLES)
 _TWO_TYPES = Refused("operands of two types do not compile, or truth values compare as -1", when=When.OF_TWO_TYPES)
 

@@ -8,7 +8,7 @@ from torch_mlir import ir
 
 from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.backends.compiling.outcomes import Outcome
-from dovetail.dialects.attributes import IN_RANGE, PINNED
+from dovetail.dialects.attributes import PINNED
 from dovetail.dialects.context import make_context
 from dovetail.dialects.memory.contents import store
 from dovetail.dialects.reading import body, drop_attributes
@@ -35,7 +35,7 @@ def region(build: Callable[..., list[ir.Value]], *types: tuple[tuple[int, ...], 
         inputs = [argument.type for argument in block.arguments]
         main.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, []))
         for op in body(main):
-            drop_attributes(op, IN_RANGE, PINNED)
+            drop_attributes(op, PINNED)
         return str(module)
 
 

@@ -39,7 +39,7 @@ module attributes {dovetail.level = "joint", dovetail.target = "cuda:sm_90"} {
     %6 = torch.aten.relu %4 : !x -> !x
     // CHECK-NOT: torch.aten.max_pool2d
     // CHECK: torch.aten.reshape %[[IMAGES]], %{{.*}} -> !torch.vtensor<[64,3136,64],f16>
-    // CHECK: torch.aten.index_select %{{.*}} {dovetail.in_range} : !torch.vtensor<[64,3136,64],f16>, !torch.int, !torch.vtensor<[784],si32> -> !torch.vtensor<[64,784,64],f16>
+    // CHECK: torch.aten.index_select %{{.*}} : !torch.vtensor<[64,3136,64],f16>, !torch.int, !torch.vtensor<[784],si32> -> !torch.vtensor<[64,784,64],f16>
     // PLACED: torch.aten.index_select {{.*}}dovetail.placement = "region"
     // CHECK: torch.aten.where.self %{{.*}} {dovetail.pinned} : {{.*}} -> !torch.vtensor<[64,784,64],f16>
     // CHECK: %[[PLACES:.*]] = torch.aten.where.self %{{.*}} {dovetail.pinned} : {{.*}} -> !torch.vtensor<[64,784,64],si8>

@@ -126,6 +126,9 @@ def test_not_refused(name, tensors):
 SIZE = 4096
 
 
+SHIFTS = torch.bitwise_left_shift, torch.bitwise_right_shift
+
+
 def _full(number: float, dtype: torch.dtype) -> torch.Tensor:
     return torch.full((SIZE,), number, dtype=dtype)
 
@@ -151,6 +154,7 @@ def _computed(value: torch.Tensor) -> list[torch.Tensor]:
         *[truth + True, truth + False, truth + (value > -1), torch.add(truth, value), truth + 1],
         *[number % divisor for divisor in (3, -3, 4, -4)],
         torch.arange(-7, SIZE) % 3,
+        *[shift(number, torch.full((), by, dtype=torch.int64)) for by in (0, 1, 63) for shift in SHIFTS],
         *[value.trunc(), value.sign(), value.to(torch.bfloat16) > 0],
     ]
 
@@ -181,7 +185,8 @@ def test_sign_of_what_the_dialect_has_no_op_for():
 
 def test_what_iree_computes_right_stays_compiled():
     """Would catch truth values that are added modulo 2, and ops that are refused since IREE folds them wrongly; `fmax`
-    that drops a number for NaN or does not broadcast, a NaN without angle, `ldexp` in ATen."""
+    that drops a number for NaN or does not broadcast, a NaN without angle, `ldexp` in ATen, and shifts by less than
+    all bits."""
     special = torch.tensor([0.0, 1.5, -2.0, float("inf"), float("-inf"), float("nan"), 3.0, -0.5])
     functions = torch.fmax, torch.fmin, torch.ldexp, lambda x, _: x.angle()
 

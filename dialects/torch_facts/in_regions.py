@@ -1,0 +1,48 @@
+"""What may stand in a region: what regions compute, and what they gather from where it surely is."""
+
+from collections.abc import Iterable
+
+from torch_mlir import ir
+
+from dovetail.dialects.torch_facts.numbers import number
+from dovetail.dialects.torch_facts.ops import kind
+from dovetail.dialects.torch_facts.ranges import Range, range_of
+from dovetail.dialects.torch_facts.row import IN_REGIONS, Kind
+from dovetail.dialects.torch_facts.types import tensor_info
+
+GATHERS = "torch.aten.index_select"
+"""The op by which regions gather: the second of three dimensions, whole pixels of images that lie channels last."""
+_ALONG = 1
+_INDEX = 2
+"""The position of its operand that says where it reads."""
+_INSIDE = (*IN_REGIONS, Kind.CONSTANT, Kind.VIEW)
+
+
+def may_stand_in_regions(op: ir.Operation, device: str) -> bool:
+    """Whether regions of a type of `device` may hold `op`: no library's, but a GPU's gathers within range.
+
+    Compiled code gathers without the check that ATen makes, so what is not proved here would read any memory.
+    """
+    return kind(op) in _INSIDE or (device == "cuda" and op.name == GATHERS and not broken_gather(op))
+
+
+def positions(ops: Iterable[ir.Operation]) -> set[ir.Value]:
+    """Where the gathers among `ops` read.
+
+    A region that gathers computes this itself: of its arguments nobody sees that they are within range.
+    """
+    return {op.operands[_INDEX] for op in ops if op.name == GATHERS}
+
+
+def broken_gather(op: ir.Operation) -> str:
+    """What is wrong with a gather that stands in a region, and what would be valid; "" where it is surely in range."""
+    source, index, result = (tensor_info(each.type) for each in (op.operands[0], op.operands[_INDEX], op.results[0]))
+    if source is None or index is None or result is None or len(source.shape) != 3 or number(op.operands[1]) != _ALONG:
+        return f"gathers in a region, expected it along dimension {_ALONG} of three of known sizes"
+    if result.shape != (source.shape[0], *index.shape, source.shape[2]) or len(index.shape) != 1:
+        return f"gathers '{op.results[0].type}' in a region, expected a result of the shape of its operands"
+    valid, found = Range(0, source.shape[_ALONG] - 1), range_of(op.operands[_INDEX])
+    if found is None or not valid.holds(found):
+        got = "some of which nothing is known" if found is None else f"such from {found.least} to {found.most}"
+        return f"gathers in a region, unchecked: expected indices that surely lie from 0 to {valid.most}, got {got}"
+    return ""
