@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from iree.compiler import ir
 
+from dovetail.backends.worker.largest import WHOLE, integer, largest
 from dovetail.backends.worker.walk import producer
 
 _MOST = 16
@@ -38,24 +39,17 @@ def place(value: ir.Value) -> Place:
     op = producer(value)
     if op is None:
         return Place({("", value): 1})
-    if (number := _constant(value)) is not None:
+    if (number := integer(value)) is not None:
         return Place({}, number)
     if op.name == "llvm.add":
         return place(op.operands[0]).plus(place(op.operands[1]))
-    if op.name == "llvm.mul" and (times := _constant(op.operands[1])) is not None:
+    if op.name == "llvm.mul" and (times := integer(op.operands[1])) is not None:
         return Place({}).plus(place(op.operands[0]), times)
     if op.name == "llvm.getelementptr" and (moved := _moved(op)):
         return place(op.operands[0]).plus(place(op.operands[1]), moved)
     if op.name in ("llvm.zext", "llvm.sext"):
         return _widened(op.name, op.operands[0])
     return Place({("", value): 1})
-
-
-def _constant(value: ir.Value) -> int | None:
-    op = producer(value)
-    is_number = op is not None and op.name == "llvm.mlir.constant"
-    stated = op.attributes["value"] if op is not None and is_number else None
-    return stated.value if isinstance(stated, ir.IntegerAttr) else None
 
 
 def _moved(pointer: ir.Operation) -> int:
@@ -66,13 +60,24 @@ def _moved(pointer: ir.Operation) -> int:
 
 
 def _widened(way: str, narrow: ir.Value) -> Place:
-    """An index of 32 bits as one of 64, which IREE widens without its sign where it has none."""
+    """An index of 32 bits as one of 64, which IREE widens without its sign where it has none.
+
+    A widened sum is the sum of what is widened where it stays a number of 32 bits: with a sign where it says so, without
+    one where both are small enough. -1 and 1 are 0, but 2 ** 32 where they are widened without a sign.
+    """
     op = producer(narrow)
-    added = _constant(op.operands[1]) if op is not None and op.name == "llvm.add" else None
-    # That a sum does not overflow is no attribute of the bindings: only its text says it.
-    if op is None or added is None or "overflow<nsw" not in str(op):
+    added = integer(op.operands[1]) if op is not None and op.name == "llvm.add" else None
+    if op is None or added is None or not _stays_narrow(op, way, added):
         return Place({(way, narrow): 1})
     return Place({(way, op.operands[0]): 1}, added)
+
+
+def _stays_narrow(op: ir.Operation, way: str, added: int) -> bool:
+    if way == "llvm.sext":
+        # That a sum does not overflow is no attribute of the bindings: only its text says it.
+        return "overflow<nsw" in str(op)
+    most = largest(op.operands[0])
+    return most is not None and 0 <= added < WHOLE - most
 
 
 def _divisor(value: ir.Value) -> int:
@@ -80,7 +85,7 @@ def _divisor(value: ir.Value) -> int:
     op = producer(value)
     if op is None:
         return _of_argument(value)
-    if (number := _constant(value)) is not None:
+    if (number := integer(value)) is not None:
         return _power(number)
     if op.name == "llvm.add":
         return min(map(_divisor, op.operands))

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from dovetail.backends.worker.finish import finish
 
 KERNEL = """
@@ -13,10 +15,12 @@ module {
           %one = llvm.mlir.constant(1 : i32) : i32
           %four = llvm.mlir.constant(4 : i32) : i32
           %three = llvm.mlir.constant(3 : i64) : i64
-          %thread = nvvm.read.ptx.sreg.tid.x : i32
+          %less = llvm.mlir.constant(-16 : i32) : i32
+          %thread = nvvm.read.ptx.sreg.tid.x THREADS : i32
           %first = llvm.mul %thread, %four : i32
-          %next = llvm.add %first, %one FLAGS : i32
-          %at = llvm.zext %first : i32 to i64
+          %before = llvm.add %first, %less overflow<nsw> : i32
+          %next = llvm.add %FIRST, %one FLAGS : i32
+          %at = llvm.WIDENED %FIRST : i32 to i64
           %behind = llvm.WIDENED %next : i32 to i64
           %row = llvm.mul %at, %three : i64
           %other = llvm.mul %behind, %three : i64
@@ -35,8 +39,12 @@ module {
 """
 
 
-def finished(count: int = 3, flags: str = "overflow<nsw>", widened: str = "zext") -> str:
+FEW = "range <i32, 0, 64>"
+
+
+def finished(count: int = 3, flags: str = "", widened: str = "zext", threads: str = FEW, first: str = "first") -> str:
     text = KERNEL.replace("COUNT", str(count)).replace("FLAGS", flags).replace("WIDENED", widened)
+    text = text.replace("THREADS", threads).replace("FIRST", first)
     return finish(text.replace("{alignment = 4 : i64}", "<alignment = 4>").encode()).decode()
 
 
@@ -62,10 +70,23 @@ def test_numbers_are_as_aligned_as_their_place_in_the_thread_makes_them():
     assert aligned == [16, 4, 8, 16, 4, 8, 4, 16, 4]
 
 
-def test_what_may_overflow_is_no_neighbour():
-    """Catches a sum of 32 bits that begins again at 0 taken for the place behind, 16 GiB away."""
-    for text in (finished(flags=""), finished(widened="sext")):
-        assert not re.search(r"llvm.getelementptr .* i8", text)
+@pytest.mark.parametrize(
+    ("given", "is_known"),
+    [
+        ({}, True),
+        ({"threads": f"range <i32, 0, {2**30}>"}, True),
+        ({"threads": f"range <i32, 0, {2**30 + 1}>"}, False),
+        ({"threads": ""}, False),
+        ({"threads": "", "flags": "overflow<nsw>"}, False),
+        ({"first": "before", "flags": "overflow<nsw>"}, False),
+        ({"widened": "sext"}, False),
+        ({"widened": "sext", "flags": "overflow<nsw>"}, True),
+    ],
+)
+def test_what_may_overflow_is_no_neighbour(given: dict[str, str], is_known: bool):
+    """Catches a sum of 32 bits that begins again at 0 taken for the place behind, 16 GiB away; so does -1 and 1 where
+    both are widened without a sign, though nothing overflows that has one."""
+    assert bool(re.search(r"llvm.getelementptr .* i8", finished(**given))) is is_known
 
 
 def test_whole_vectors_stay():
