@@ -50,7 +50,6 @@ class _Nest:
 
 
 def _configure(kernel: ir.Operation) -> str:
-    split_gathers(kernel)
     tiled = [op for op in walk(kernel) if _CONFIG in op.attributes]
     if _TRANSLATION not in kernel.attributes or not tiled:
         return "IREE tiles nothing there"
@@ -81,6 +80,9 @@ def _pointwise(kernel: ir.Operation, tiled: list[_Nest]) -> str:
         return "IREE's tiles: loops of several extents"
     if "TileAndFuse" not in str(kernel.attributes[_TRANSLATION]):
         return "IREE's tiles: another pipeline"
+    if split := split_gathers(kernel):
+        last = _Nest(*split, is_tiled=True)
+        tiled = [last]
     widest = replace(last.loops, bits=max(nest.loops.bits for nest in tiled))
     if tiles := turned(widest):
         return _set(kernel, "turned", tiles, tiled, last)

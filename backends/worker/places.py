@@ -62,8 +62,8 @@ def _moved(pointer: ir.Operation) -> int:
 def _widened(way: str, narrow: ir.Value) -> Place:
     """An index of 32 bits as one of 64, which IREE widens without its sign where it has none.
 
-    A widened sum is the sum of what is widened where it stays a number of 32 bits: with a sign where it says so, without
-    one where both are small enough. -1 and 1 are 0, but 2 ** 32 where they are widened without a sign.
+    A widened sum is the sum of what is widened where it stays a number of 32 bits: with a sign where it says so,
+    without one where both are small enough. -1 and 1 are 0, but 2 ** 32 where they are widened without a sign.
     """
     op = producer(narrow)
     added = integer(op.operands[1]) if op is not None and op.name == "llvm.add" else None

@@ -18,22 +18,25 @@ _SPAN, _LOAD, _STORE = "hal.interface.binding.subspan", "iree_codegen.load_from_
 _REMAINDER, _QUOTIENT = "arith.remsi", "arith.divsi"
 
 
-def split_gathers(kernel: ir.Operation) -> None:
-    """Splits the loops of `kernel` if that does nothing but to load, to gather in one loop, and to store."""
+def split_gathers(kernel: ir.Operation) -> tuple[ir.Operation, Loops] | None:
+    """Splits the loops of `kernel` if that does nothing but to load, to gather in one loop, and to store.
+
+    It must be one that is tiled as `pointwise` says: the tiles that IREE chose are of one loop. The op that stands for
+    it is given back, with its loops; None where the kernel stays as it is.
+    """
     loops = [op for op in walk(kernel) if "iterator_types" in op.attributes]
     if len(loops) != 1 or loops[0].name != LOOPS or not _gathers_flat(loops[0]):
-        return
+        return None
     (op,) = loops
     index, *others = [each for each in walk(op) if each.name == "linalg.index"]
     (extent,) = ir.RankedTensorType(op.results[0].type).shape
     sizes = [] if others else _sizes(index.results[0], extent)
-    if (
-        len(sizes) > 1
-        and _has_form(op, sizes)
-        and all(_is_loaded(value) for value in list(op.operands)[:-1])
-        and _stores(op) is not None
-    ):
-        _split(op, sizes)
+    if len(sizes) < 2 or not all(_is_loaded(value) for value in list(op.operands)[:-1]):
+        return None
+    store, split = _stores(op), _split_loops(op, sizes)
+    if store is None or pointwise(split) is None:
+        return None
+    return _split(op, store, sizes), split
 
 
 def _gathers_flat(op: ir.Operation) -> bool:
@@ -45,11 +48,11 @@ def _gathers_flat(op: ir.Operation) -> bool:
     return is_flat and {"tensor.extract", "linalg.index"} <= names and "reduction" not in str(op.attributes)
 
 
-def _has_form(op: ir.Operation, sizes: list[int]) -> bool:
-    """Whether loops of `sizes` are tiled by us: the tiles that IREE chose are of one loop."""
+def _split_loops(op: ir.Operation, sizes: list[int]) -> Loops:
+    """The loops of `op` where they are of `sizes`."""
     widths = [width_of(ir.RankedTensorType(value.type).element_type) for value in op.operands if _rank(value)]
     alone = (False,) * len(sizes)
-    return pointwise(Loops(tuple(sizes), alone, frozenset({len(sizes) - 1}), max(widths), widths[-1])) is not None
+    return Loops(tuple(sizes), alone, frozenset({len(sizes) - 1}), max(widths), widths[-1])
 
 
 def _rank(value: ir.Value) -> int:
@@ -93,9 +96,7 @@ def _stores(op: ir.Operation) -> ir.Operation | None:
     return users[0] if len(users) == 1 and users[0].name == _STORE and _is_span(users[0].operands[1]) else None
 
 
-def _split(op: ir.Operation, sizes: list[int]) -> None:
-    store = _stores(op)
-    assert store is not None
+def _split(op: ir.Operation, store: ir.Operation, sizes: list[int]) -> ir.Operation:
     with op.location, ir.InsertionPoint(op):
         taken = [_loaded(value, sizes) for value in list(op.operands)[:-1]]
         out = create("tensor.empty", _shaped(op.results[0].type, sizes))
@@ -105,6 +106,7 @@ def _split(op: ir.Operation, sizes: list[int]) -> None:
         ir.Operation.create(_STORE, operands=operands, ip=ir.InsertionPoint(store))
     store.erase()
     op.erase()
+    return made
 
 
 def _loops(op: ir.Operation, operands: list[ir.Value], sizes: list[int]) -> ir.Operation:
