@@ -78,7 +78,7 @@ def _sliced(wanted: Slice, taken: _Taken) -> ir.Value | None:
     op = producer(wanted.base)
     if op is None or is_pinned(op) or len(list(wanted.base.uses)) > _MOST_SLICES:
         return None
-    if op in taken.decided and not is_repeatable(op):
+    if (op in taken.decided and not is_repeatable(op)) or any(is_open_type(each.type) for each in op.operands):
         return None
     sizes = list(shape(wanted.base))
     sizes[wanted.dim] = wanted.count
