@@ -121,7 +121,8 @@ def images_of(op: ir.Operation, library: Library, ranges: Mapping[int, Range]) -
     known = convolution(op, library, ranges)
     if known is not None:
         return list(known.images)
-    if reduces(op) or gives_moments(op):
+    # The parts that moments are added up in are a GPU's.
+    if reduces(op) or (library.device == "cuda" and gives_moments(op)):
         return [0]
     if _pools(op) and _has_elements(op, ranges):
         return [number for number, each in enumerate(op.operands) if are_images(each)]

@@ -44,6 +44,7 @@ def moments(images: ir.Value, correction: float) -> tuple[ir.Value, ir.Value]:
     deviations = parts.deviations(about)
     rest, squares = _mean(deviations), _mean(parts.with_variances(_of(deviations, "mul", deviations, deviations)))
     # Both results come from the one, and may be compared; the other is added up beside it, of what is read once.
+    # `about` is computed once without that: a backward is given the mean itself, which is as small and needs no images.
     pin(rest.owner)
     pin(squares.owner)
     # Rounding may leave less than nothing of them.

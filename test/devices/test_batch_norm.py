@@ -1,6 +1,7 @@
 """Batch norms of images in training, whose variances and means a GPU's own kernel computes, against float64."""
 
 import copy
+from pathlib import Path
 
 import pytest
 import torch
@@ -226,3 +227,18 @@ def test_evaluation():
     dovetail.stats(reset=True)
     torch.testing.assert_close(torch.compile(net, backend="dovetail")(images), net(images), atol=1e-4, rtol=1e-4)
     assert not any("var_mean" in op for op, _ in dovetail.stats().library_calls)
+
+
+def test_a_backward_is_given_the_mean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """Would catch a backward that adds up images again for a mean, of which another sum is the correction: where memory
+    is short, it computes all again that it can."""
+    monkeypatch.setattr("dovetail.passes.layouts.lay_out_convolutions.pays", lambda *_: True)
+    monkeypatch.setenv("DOVETAIL_DUMP", str(tmp_path))
+    net = nn.Sequential(*(nn.Conv2d(16, 16, 3, padding=1, bias=False) for _ in range(2)), nn.BatchNorm2d(16), nn.ReLU())
+    compiled = torch.compile(net, backend="dovetail", options={"memory_budget": 0.0})
+    compiled(torch.randn(16, 16, 64, 64)).sum().backward()
+    (split,) = tmp_path.glob("*/*_partition.mlir")
+    forward, backward = split.read_text().split("func.func @backward(")
+    assert forward.count("dovetail.pinned") == 2
+    # The sums of the norm's own gradient.
+    assert backward.count("torch.aten.sum") == 2

@@ -75,3 +75,43 @@ module attributes {dovetail.level = "joint"} {
     return %8, %9 : !rx, !rp
   }
 }
+
+// -----
+
+// COM: Moments are sums of parts on a GPU; a CPU's module that has them whole keeps them.
+
+!x = !torch.vtensor<[8,16,32,32],f32>
+!w = !torch.vtensor<[16,16,3,3],f32>
+!d = !torch.vtensor<[16],f32>
+!rx = !dovetail.ref<!x, strided<[16384, 1024, 32, 1]>>
+!rw = !dovetail.ref<!w, strided<[144, 9, 3, 1]>>
+!rd = !dovetail.ref<!d, strided<[1]>>
+
+module attributes {dovetail.level = "joint"} {
+  // CHECK-LABEL: func.func @joint(
+  func.func @joint(%arg0: !rx, %arg1: !rw) -> (!rx, !rd, !rd) attributes {dovetail.role = "joint"} {
+    %0 = torch.constant.int 0
+    %1 = torch.constant.int 1
+    %2 = torch.constant.int 2
+    %3 = torch.constant.int 3
+    %false = torch.constant.bool false
+    %none = torch.constant.none
+    %ones = torch.prim.ListConstruct %1, %1 : (!torch.int, !torch.int) -> !torch.list<int>
+    %zeros = torch.prim.ListConstruct %0, %0 : (!torch.int, !torch.int) -> !torch.list<int>
+    %pixels = torch.prim.ListConstruct %0, %2, %3 : (!torch.int, !torch.int, !torch.int) -> !torch.list<int>
+    %x = "dovetail.read"(%arg0) : (!rx) -> !x
+    %w = "dovetail.read"(%arg1) : (!rw) -> !w
+    // CHECK: torch.aten.convolution {{.*}} {dovetail.strides = [array<i64: 16384, 1, 512, 16>,
+    %4 = torch.aten.convolution %x, %w, %none, %ones, %ones, %ones, %false, %zeros, %1 : !x, !w, !torch.none, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.bool, !torch.list<int>, !torch.int -> !x
+    %5 = torch.aten.relu %4 : !x -> !x
+    %6 = torch.aten.convolution %5, %w, %none, %ones, %ones, %ones, %false, %zeros, %1 : !x, !w, !torch.none, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.bool, !torch.list<int>, !torch.int -> !x
+    %7 = torch.aten.relu %6 : !x -> !x
+    %8 = torch.aten.convolution %7, %w, %none, %ones, %ones, %ones, %false, %zeros, %1 : !x, !w, !torch.none, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.bool, !torch.list<int>, !torch.int -> !x
+    // CHECK: torch.aten.var_mean.correction %{{.*}} : !torch.vtensor<[8,16,32,32],f32>,
+    %9:2 = torch.aten.var_mean.correction %8, %pixels, %1, %false : !x, !torch.list<int>, !torch.int, !torch.bool -> !d, !d
+    %10 = "dovetail.own"(%8) {requires_grad = false} : (!x) -> !rx
+    %11 = "dovetail.own"(%9#0) {requires_grad = false} : (!d) -> !rd
+    %12 = "dovetail.own"(%9#1) {requires_grad = false} : (!d) -> !rd
+    return %10, %11, %12 : !rx, !rd, !rd
+  }
+}
