@@ -83,6 +83,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("host") and item.config.getoption("--device") != "cpu":
             item.add_marker(pytest.mark.skip(reason="is about code for the CPU: run it without --device"))
+        if item.get_closest_marker("compiled") and item.config.getoption("--device") == "emulated-cuda":
+            reason = "needs compiled regions or a GPU's own kernels: run it without --device, or with --device cuda"
+            item.add_marker(pytest.mark.skip(reason=reason))
     on_gpu = [item for item in items if item.get_closest_marker("cuda")]
     if on_gpu and not _has_gpu():
         skip = pytest.mark.skip(reason="needs an NVIDIA GPU: run `python -m dovetail.tools.gpu` on a host with one")

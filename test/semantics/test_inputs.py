@@ -43,6 +43,7 @@ def test_no_elements_leave_nothing_to_compile():
     assert_same(fn, torch.empty(0, 4), prepare=lambda x: (x.requires_grad_(),), options={"strict": True})
 
 
+@pytest.mark.compiled  # op by op, nothing need be aligned
 def test_copy_for_layout_is_counted():
     """Catches a copy that `stats()` does not show (I18)."""
     compiled = torch.compile(doubled, backend="dovetail")

@@ -262,6 +262,7 @@ def test_loop_that_lays_out_what_it_carries():
         assert compiled(x).stride() == fn(x).stride()
 
 
+@pytest.mark.compiled  # PyTorch calls CUDA's fused cells, which no CPU has
 @pytest.mark.usefixtures("op_by_op")
 @pytest.mark.parametrize(
     ("cell", "options"), [(torch.nn.LSTM, {"batch_first": True, "bidirectional": True}), (torch.nn.GRU, {})]
