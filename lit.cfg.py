@@ -29,9 +29,11 @@ config.environment["OMP_NUM_THREADS"] = "1"
 # Commands are forks of processes; test/packaging/test_install.py runs them as their users do. Forks of one that has
 # imported PyTorch take longer than all that FileCheck does, or most passes: these have processes of their own.
 serving, passing, checking = (start(config.environment) for _ in range(3))
+# What asks PyTorch: a run, and which of ATen's kernels write to memory that they are given.
+asking = r"[^|]*(--run-check|write-joined|write-scattered)"
 config.substitutions += [
-    (r"\bdovetail-opt\b(?![^|]*--run-check)", f"{passing} dovetail-opt"),
-    (r"\bdovetail-opt\b(?=[^|]*--run-check)", f"{serving} dovetail-opt"),
+    (rf"\bdovetail-opt\b(?!{asking})", f"{passing} dovetail-opt"),
+    (rf"\bdovetail-opt\b(?={asking})", f"{serving} dovetail-opt"),
     *((rf"\b{each}\b", f"{serving} {each}") for each in ("dovetail-compile", "dovetail-run")),
     (r"\bFileCheck\b", f"{checking} filecheck"),
     (r"%python\b", sys.executable),

@@ -24,6 +24,8 @@ from multiprocessing.connection import wait
 from multiprocessing.context import ForkProcess
 from pathlib import Path
 
+from dovetail.tools import contained
+
 # What is imported before the fork, by the word of a command line that calls for it. Of DTensor's package, torch.testing
 # asks at its first comparison.
 _IMPORTS = {
@@ -134,7 +136,13 @@ def _become(command: Callable[[], int | None], request: dict, streams: list[int]
     os.environ.clear()
     os.environ.update(request["environment"])
     sys.argv = request["arguments"]
+    contained.contained = _work_here  # type: ignore[assignment]
     sys.exit(command())
+
+
+def _work_here(_: str, work: Callable[[], int]) -> int:
+    """A signal ends the fork, and by that the client, which the server tells: no other process need see it."""
+    return work()
 
 
 def main() -> None:

@@ -1,8 +1,10 @@
 """Which overload of an op writes its result to memory that it is given."""
 
 from functools import cache
+from typing import TYPE_CHECKING
 
-import torch
+if TYPE_CHECKING:
+    import torch
 
 
 @cache
@@ -11,6 +13,8 @@ def out_overload(name: str) -> str | None:
 
     Those with other names than "out" PyTorch makes of the op and a copy, most of them.
     """
+    import torch  # a second, which a command is spared whose modules have no such op
+
     namespace, base, overload = name.split(".")
     packet = getattr(torch.ops.aten, base, None) if namespace == "aten" else None
     if packet is None or "out" not in packet.overloads() or overload not in packet.overloads():
@@ -20,7 +24,7 @@ def out_overload(name: str) -> str | None:
     return f"aten.{base}.out" if is_alike and all(map(_takes, written, taken)) else None
 
 
-def _takes(parameter: torch.Argument, other: torch.Argument) -> bool:
+def _takes(parameter: "torch.Argument", other: "torch.Argument") -> bool:
     """Whether `parameter` takes what `other` does: of a number a tensor is made, of tensors no bound of `clamp`."""
     kinds = str(other.type), str(parameter.type)
     return kinds[0] == kinds[1] or kinds == ("number", "Tensor")

@@ -1,4 +1,4 @@
-"""What `import dovetail` and the backend's entry point load, and how long they take beyond torch."""
+"""What `import dovetail`, the backend's entry point and `dovetail-opt` load, and how long they take beyond torch."""
 
 import functools
 import json
@@ -61,3 +61,9 @@ def test_import_loads_nothing_else(module: str) -> None:
     _milliseconds, modules = measure(module, 0)
     foreign = {name.partition(".")[0] for name in modules} - {"dovetail", "torch"} - sys.stdlib_module_names
     assert not foreign, f"import {module} also loads {sorted(foreign)}; import these where they are used"
+
+
+def test_passes_need_no_torch() -> None:
+    """Catches a fact of ops that imports PyTorch where it is defined: a second more for each `dovetail-opt`."""
+    program = "import sys, dovetail.tools.opt.command; sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True)
