@@ -1,14 +1,13 @@
 """Runs console scripts in forks of one process, which has imported what they need; lit.cfg.py starts three of it.
 
 A command that starts as a process of its own spends most of its time on imports: half a second, three where PyTorch is
-among them. In its place the tests start `command_client.py`, whose arguments, directory, environment and standard
+among them. In its place the tests start `command_client.c`, whose arguments, directory, environment and standard
 streams the server's fork takes over. Nothing else is shared: what a command changes, its fork alone sees.
 """
 
 import contextlib
 import functools
 import gc
-import marshal
 import os
 import shutil
 import socket
@@ -43,7 +42,9 @@ def start(environment: dict[str, str]) -> str:
     Args:
         environment: the server's. A command has its client's, but for what libraries read when they are imported.
     """
-    path = f"{tempfile.mkdtemp(prefix='dovetail-')}/commands"
+    folder = tempfile.mkdtemp(prefix="dovetail-")
+    path, client = f"{folder}/commands", f"{folder}/client"
+    subprocess.run(["cc", "-O1", "-o", client, Path(__file__).with_name("command_client.c")], check=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         listener.bind(path)
         listener.listen(128)
@@ -52,7 +53,23 @@ def start(environment: dict[str, str]) -> str:
         environment = environment | {"OPENBLAS_NUM_THREADS": "1"}
         # In a session of its own, the terminal's interrupt does not reach it.
         subprocess.Popen(arguments, env=environment, pass_fds=[listener.fileno()], start_new_session=True)
-    return f"{sys.executable} -I -S {Path(__file__).with_name('command_client.py')} {path}"
+    return f"{client} {path}"
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What a client asks for."""
+
+    directory: str
+    arguments: list[str]
+    environment: dict[str, str]
+
+    @classmethod
+    def read(cls, message: bytes) -> "_Request":
+        """Of what `command_client.c` sends."""
+        count, directory, *words = map(os.fsdecode, message.split(b"\0")[:-1])
+        arguments, variables = words[: int(count)], words[int(count) :]
+        return cls(directory, arguments, dict(each.split("=", 1) for each in variables))
 
 
 @dataclass(frozen=True)
@@ -98,12 +115,12 @@ def _started(listener: socket.socket, client: socket.socket) -> list[ForkProcess
     message, streams, _, _ = socket.recv_fds(client, _MAX_REQUEST, 3)
     if not message:
         return []
-    request = marshal.loads(message)
-    [script] = entry_points(group="console_scripts", name=request["arguments"][0])
+    request = _Request.read(message)
+    [script] = entry_points(group="console_scripts", name=request.arguments[0])
     command = script.load()
-    for module in chain.from_iterable(_IMPORTS.get(word, ()) for word in request["arguments"]):
+    for module in chain.from_iterable(_IMPORTS.get(word, ()) for word in request.arguments):
         import_module(module)
-    if request["arguments"][0] in _IMPORTS:
+    if request.arguments[0] in _IMPORTS:
         _define_dialects()
     if len(os.listdir("/proc/self/task")) > 1:
         raise RuntimeError("an import has started a thread, which a fork would miss")
@@ -123,7 +140,7 @@ def _define_dialects() -> None:
     make_context()
 
 
-def _become(command: Callable[[], int | None], request: dict, streams: list[int], listener: socket.socket) -> None:
+def _become(command: Callable[[], int | None], request: _Request, streams: list[int], listener: socket.socket) -> None:
     listener.close()
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
@@ -132,10 +149,10 @@ def _become(command: Callable[[], int | None], request: dict, streams: list[int]
     sys.stdin = os.fdopen(0, closefd=False)
     sys.stdout = os.fdopen(1, "w", closefd=False)
     sys.stderr = os.fdopen(2, "w", buffering=1, errors="backslashreplace", closefd=False)
-    os.chdir(request["directory"])
+    os.chdir(request.directory)
     os.environ.clear()
-    os.environ.update(request["environment"])
-    sys.argv = request["arguments"]
+    os.environ.update(request.environment)
+    sys.argv = request.arguments
     contained.contained = _work_here  # type: ignore[assignment]
     sys.exit(command())
 

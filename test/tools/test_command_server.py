@@ -39,17 +39,21 @@ def owner() -> Iterator[subprocess.Popen]:
 
 
 @pytest.fixture(scope="module")
-def server(owner: subprocess.Popen) -> psutil.Process:
+def words(owner: subprocess.Popen) -> list[str]:
+    """What stands before the command's name."""
+    return owner.stdout.readline().split()
+
+
+@pytest.fixture(scope="module")
+def server(owner: subprocess.Popen, words: list[str]) -> psutil.Process:
     """The server that it has started."""
-    assert _soon(psutil.Process(owner.pid).children)
     [process] = psutil.Process(owner.pid).children()
     return process
 
 
 @pytest.fixture(scope="module")
-def serving(owner: subprocess.Popen, server: psutil.Process) -> Iterator[list[str]]:
-    """What stands before the command's name; would catch a server or a socket that is left when lit has ended."""
-    words = owner.stdout.readline().split()
+def serving(owner: subprocess.Popen, server: psutil.Process, words: list[str]) -> Iterator[list[str]]:
+    """The words; would catch a server or a socket that is left when lit has ended."""
     yield words
     owner.communicate("\n")
     assert _soon(lambda: not server.is_running())
