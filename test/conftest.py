@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-STACKLESS = SimpleNamespace(extract_stack=list, format_list=list)
+STACKLESS = SimpleNamespace(extract_stack=list, format_list=list, format_stack=list)
 REPOSITORY = Path(__file__).resolve().parent.parent
 LONGEST = ("benchmark", "docs", "fuzz", "integration", "packaging", "tools")
 
@@ -127,8 +127,9 @@ def independence(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         # pytest listens to every logger that doesn't propagate, and PyTorch writes its trace only where somebody does:
         # each graph, guard and timing as JSON. This logger is none that pytest finds.
         monkeypatch.setattr("torch._logging._internal.trace_log", logging.Logger("torch.__trace"))
-        # Of this generator alone: `torch.manual_seed` keeps, for each of three kinds of device that never come, the
-        # stack that it was called from, as text.
+        # `torch.manual_seed` keeps, for kinds of device that never come, the stack that it was called from, as text.
+        for kind in ("cuda", "mtia", "xpu"):
+            monkeypatch.setattr(f"torch.{kind}.traceback", STACKLESS)
         sys.modules["torch"].default_generator.manual_seed(0)
     yield
     if "torch._dynamo" in sys.modules:
