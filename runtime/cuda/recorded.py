@@ -10,6 +10,8 @@ from dovetail.runtime.cuda import torch_streams
 from dovetail.runtime.cuda.recording import Recording
 from dovetail.runtime.stats import current
 
+_data_ptr = torch.Tensor.data_ptr
+
 MAX_RECORDINGS = 4
 """Graphs of one function at a time: so many calls' results, less one, may be held while others are replayed."""
 
@@ -88,7 +90,7 @@ class Recorded:
         if stream not in self._warm:
             self._warm.add(stream)
             return None
-        if not all(self._forward and self._forward.made(tensors[index].data_ptr()) for index in self._facts.made):
+        if not all(self._forward and self._forward.made(_data_ptr(tensors[index])) for index in self._facts.made):
             self._count("the values that it takes were saved by a call that was not replayed")
             return None
         return self._record(tensors, more, stream)
@@ -119,13 +121,24 @@ class Recorded:
             self._refuse("it takes no tensors, which tell the GPU")
             return False
         device = tensors[0].get_device() if isinstance(tensors[0], torch.Tensor) else -1
-        if any(not isinstance(each, torch.Tensor) or each.get_device() != device for each in tensors) or device < 0:
+        if device < 0 or any(self._is_elsewhere(index, each, device) for index, each in enumerate(tensors)):
             self._refuse("its arguments are not all tensors on one GPU")
             return False
         if device != torch_streams.current_device():
             self._count("its arguments are on another GPU than the thread's")
             return False
         return True
+
+    def _is_elsewhere(self, index: int, argument: object, device: int) -> bool:
+        """Whether no call's `argument` can be on the GPU.
+
+        One that the forward made while it was not replayed may be yet: what attention has in place of a generator's
+        state is made on the CPU, but during a capture.
+        """
+        if not isinstance(argument, torch.Tensor):
+            return True
+        is_early = index in self._facts.made and self._forward and not self._forward.made(_data_ptr(argument))
+        return argument.get_device() != device and not is_early
 
     def _refuse(self, reason: str) -> None:
         self._refusal = reason

@@ -218,6 +218,38 @@ def test_backward_takes_what_a_replay_saved(device: str, weight: torch.Tensor) -
     assert reason.endswith("were saved by a call that was not replayed")
 
 
+def test_what_a_forward_makes_on_the_cpu_only_outside_of_captures(
+    device: str, weight: torch.Tensor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches a backward that is never replayed since the first forward, which was not, made its seed on the CPU."""
+    calls = []
+
+    def attend(arguments: list) -> tuple:
+        hidden = linear(arguments)[1]
+        calls.append(hidden)
+        early = len(calls) == 1
+        return hidden, torch.zeros((), dtype=torch.int64 if early else torch.int32, device="cpu" if early else device)
+
+    def gradient(arguments: list) -> tuple:
+        hidden, tangent, seed = arguments
+        arguments.clear()
+        return (tangent * (hidden > 0) + seed.numel(),)
+
+    if device == "cpu":
+        monkeypatch.setattr(torch.Tensor, "get_device", lambda self: -1 if self.dtype is torch.int64 else 0)
+    forward = Recorded(attend, Recordable("forward", "", (True, False)))
+    backward = Recorded(gradient, Recordable("backward", "", (True, False, True), (0, 2)), forward)
+    stats(reset=True)
+    for x in inputs(5, device):
+        hidden, seed = forward([weight, x])
+        tangent = torch.randn_like(hidden)
+        [found] = backward([hidden, tangent, seed])
+        assert torch.equal(found, tangent * (x @ weight > 0) + 1)
+        del hidden, seed, found
+    assert stats().recordings == 2
+    assert not stats().without_effect
+
+
 @pytest.mark.parametrize("device", [pytest.param("cuda", marks=pytest.mark.cuda)], indirect=True)
 def test_tensors_of_the_cpu_are_no_arguments(device: str) -> None:
     """Catches a number on the CPU whose first value all replays would take."""
