@@ -60,6 +60,7 @@ from dovetail.passes.regions.raise_slices import RaiseSlicesPass
 from dovetail.passes.regions.select_parts import SelectPartsPass
 from dovetail.passes.regions.split_reductions import SplitReductionsPass
 from dovetail.passes.regions.split_region import SplitRegionPass
+from dovetail.passes.regions.split_softmax import SplitSoftmaxPass
 from dovetail.passes.regions.write_joined import WriteJoinedPass
 from dovetail.passes.regions.write_scattered import WriteScatteredPass
 from dovetail.passes.running.mlir import MlirPass
@@ -132,6 +133,8 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         IssueLatePass(),
         # Of what stays a region: ATen joins and adds up in its own way.
         SelectPartsPass(),
+        # Before it, which cuts sums that are left.
+        SplitSoftmaxPass(),
         SplitReductionsPass(),
         # After both, which make slices and what is sliced.
         RaiseSlicesPass(),

@@ -50,6 +50,18 @@ def row_form(outer: int, count: int) -> bool:
     return count <= _MOST_OF_DEFAULT_TILES or count % (4 * LANES) == 0
 
 
+def is_held(count: int) -> bool:
+    """Whether one workgroup has a row of `count` numbers of float32 in its registers, and so reads it once.
+
+    So many threads share a row that each has about 16 numbers, but no more than divide it (the form `rows`).
+    """
+    threads = 1
+    while count % (8 * threads) == 0 and threads < 1024 and 16 * threads < count:
+        threads *= 2
+    steps = count // (4 * threads)
+    return count % (4 * LANES) == 0 and steps <= 16 and steps & (steps - 1) == 0
+
+
 def column_form(count: int, inner: int) -> bool:
     """Whether many threads reduce each of `inner` columns of `count` numbers."""
     return inner % COLUMN_TILE == 0 and count % ROW_TILE == 0
