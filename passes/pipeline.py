@@ -16,6 +16,7 @@ from dovetail.passes.cleanup.fold_indices import FoldIndicesPass
 from dovetail.passes.cleanup.fold_one_hot_sums import FoldOneHotSumsPass
 from dovetail.passes.cleanup.fold_scatters import FoldScattersPass
 from dovetail.passes.cleanup.forward_stores import ForwardStoresPass
+from dovetail.passes.cleanup.join_products import JoinProductsPass
 from dovetail.passes.cleanup.merge_equal_values import MergeEqualValuesPass
 from dovetail.passes.cleanup.pad_products import PadProductsPass
 from dovetail.passes.cleanup.simplify_algebra import SimplifyAlgebraPass
@@ -101,6 +102,8 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         SinkGathersPass(),
         # After all that looks for sums and gathers, which are of other rows then.
         PadProductsPass(),
+        # After whatever makes one value of two, before the cut, which saves what is joined.
+        JoinProductsPass(),
         # After whatever looks for permutations and copies; before the cut, which saves images as they lie.
         LayOutConvolutionsPass(),
         LayOutAttentionPass(),

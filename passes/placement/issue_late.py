@@ -13,6 +13,7 @@ from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.row import IN_REGIONS
+from dovetail.dialects.torch_facts.types import shaped_info
 from dovetail.passes.base import Pass
 
 _LITTLE = 1 << 20
@@ -20,11 +21,11 @@ _LITTLE = 1 << 20
 
 
 class IssueLatePass(Pass, name="issue-late", runs_at="program"):
-    """Moves views, and calls that keep little memory, to the first op of `@forward` that uses them.
+    """Moves views, and calls of little memory or of arguments alone, to the first op of `@forward` that uses them.
 
     A GPU waits for its first long kernel while the host issues what stands before it: masks, tables and positions that
-    only a later op takes, and views of all parameters. Behind that kernel they cost nothing. Nothing is moved across an
-    op that keeps its order, and no call that takes what is large and computed here, whose memory would live longer.
+    only a later op takes, copies and views of parameters. Behind that kernel they cost nothing. Nothing is moved across
+    an op that keeps its order, and no call that takes what is large and computed here, whose memory would live longer.
 
     Before:  `%0 = torch.operator "torch.aten.cumsum"(%mask); %1 = torch.operator "torch.aten.mm"(%a, %b); use %0, %1`
     After:   `%1 = torch.operator "torch.aten.mm"(%a, %b); %0 = torch.operator "torch.aten.cumsum"(%mask); use %0, %1`
@@ -60,13 +61,16 @@ def _earlier(one: ir.Operation, other: ir.Operation) -> ir.Operation:
 
 
 def _is_little(found: Module, op: ir.Operation) -> bool:
-    """Whether `op` is a region's call, or one that a region could have computed, and keeps nothing large alive."""
+    """Whether `op` is a region's call, or one that a region could have computed, and keeps nothing large alive.
+
+    What is made of arguments alone does so where it stands, not where it is needed.
+    """
     if not (op.name == func.CallOp.OPERATION_NAME and found.region(op)) and not (
         is_extern(op) and kind(op) in IN_REGIONS
     ):
         return False
-    taken = [value for value in op.operands if not _is_given(value)]
-    return all(_bytes(value) <= _LITTLE for value in (*taken, *op.results))
+    taken = [value for operand in op.operands for value in _tensors(operand) if not _is_given(value)]
+    return not taken or all(expected_bytes([memory_root(value)]) <= _LITTLE for value in (*taken, *op.results))
 
 
 def _is_given(value: ir.Value) -> bool:
@@ -74,7 +78,7 @@ def _is_given(value: ir.Value) -> bool:
     return producer(memory_root(value)) is None
 
 
-def _bytes(value: ir.Value) -> int:
-    """Of the memory that a tensor lies in, or those in a list."""
-    listed = made_by(value, LIST)
-    return expected_bytes({memory_root(each) for each in (listed.operands if listed else [value])})
+def _tensors(operand: ir.Value) -> list[ir.Value]:
+    """The tensor that it is, or those in a list."""
+    listed = made_by(operand, LIST)
+    return [value for value in (listed.operands if listed else [operand]) if shaped_info(value.type)]

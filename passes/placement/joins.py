@@ -4,8 +4,9 @@ from math import prod
 
 from torch_mlir import ir
 
-from dovetail.dialects.memory.roots import memory_path, memory_root
-from dovetail.dialects.reading import is_used, producer, users
+from dovetail.dialects.dovetail import ReadOp
+from dovetail.dialects.memory.roots import is_view, memory_path, memory_root
+from dovetail.dialects.reading import is_used, made_by, producer, users
 from dovetail.dialects.sizes.expected import expected_info
 from dovetail.dialects.sizes.symbols import elements
 from dovetail.dialects.statements.calls import is_extern
@@ -34,6 +35,18 @@ def joins_rows(op: ir.Operation) -> bool:
     if result is None or dim is None or not result.shape:
         return False
     return any(size != 1 for size in result.shape[: dim % len(result.shape)])
+
+
+def copies_arguments(op: ir.Operation) -> bool:
+    """Whether `op` joins arguments as they are, for library calls alone: one launch of ATen's, several of a region."""
+    listed = producer(op.operands[0])
+    is_given = listed is not None and all(made_by(value, ReadOp.OPERATION_NAME) for value in listed.operands)
+    return is_given and _is_for_libraries(op)
+
+
+def _is_for_libraries(op: ir.Operation) -> bool:
+    takers = users(*op.results)
+    return all(kind(each) is Kind.LIBRARY or (is_view(each) and _is_for_libraries(each)) for each in takers)
 
 
 def kernels_write_parts(op: ir.Operation) -> bool:

@@ -20,6 +20,7 @@ from dovetail.passes.costs.cost_model import MOST_BINDINGS
 from dovetail.passes.placement import reasons
 from dovetail.passes.placement.iree_support import refusal, refusal_of
 from dovetail.passes.placement.joins import (
+    copies_arguments,
     is_a_copied_slice,
     is_computed_for_a_join,
     is_filled_for_scatters,
@@ -97,6 +98,8 @@ def _joined(op: ir.Operation, device: str) -> Placed | None:
         return None
     if len(op.operands[0].owner.operands) >= MOST_BINDINGS:
         return left(reasons.TOO_MANY, most=MOST_BINDINGS)
+    if device == "cuda" and copies_arguments(op):
+        return left(reasons.JOINS_ARGUMENTS)
     return left(reasons.JOINS_ROWS) if joins_rows(op) and not _joins_in_regions(op, device) else None
 
 

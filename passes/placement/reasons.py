@@ -119,6 +119,10 @@ JOINS_ROWS = Reason(
     "ATen copies rows of several tensors faster than a loop over the result's elements",
     "a kernel that copies rows; what regions join says `passes/placement/joins.py`",
 )
+JOINS_ARGUMENTS = Reason(
+    "ATen copies several arguments by one launch",
+    "a kernel that copies several tensors; what regions join says `passes/placement/joins.py`",
+)
 LAYS_OUT = Reason(
     "ATen lays out in rows what lies in another order",
     "blocks for this order, in `dialects/torch_facts/transposition.py`",
