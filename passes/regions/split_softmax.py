@@ -2,7 +2,8 @@
 
 from torch_mlir import ir
 
-from dovetail.dialects.reading import Module, body, is_used, made_by, users
+from dovetail.dialects.reachable import reachable
+from dovetail.dialects.reading import Module, body, made_by, users
 from dovetail.dialects.statements.recompute import is_pinned
 from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.types import require_tensor_info, tensor_info, with_dtype, with_shape
@@ -44,7 +45,7 @@ class SplitSoftmaxPass(Pass, name="split-softmax", runs_at="program"):
         for region in Module(module).regions.values():
             for op in body(region):
                 largest = _largest_number(op)
-                length = None if largest is None else _block(op, largest.operands[0])
+                length = None if largest is None else _block(op, largest)
                 if largest is None or length is None:
                     continue
                 with ir.InsertionPoint(largest), largest.location:
@@ -70,20 +71,30 @@ def _largest_number(op: ir.Operation) -> ir.Operation | None:
     return largest if is_alike and has_type and is_free else None
 
 
-def _block(op: ir.Operation, value: ir.Value) -> int | None:
-    """How long blocks of `value`'s rows are, whose exponentials `op` adds up; None where rows are better read whole.
+def _block(op: ir.Operation, largest: ir.Operation) -> int | None:
+    """How long blocks of the rows are, whose exponentials `op` adds up; None where rows are better read whole.
 
-    What a workgroup holds, and others take number by number, too, would be read once more.
+    A kernel that goes on over whole rows would find each row's numbers again for each of its elements.
     """
-    row, exponentials = shape(value)[-1], op.operands[0].owner
-    is_alone = users(*exponentials.results) == [op] and users(exponentials.operands[0]) == [exponentials]
-    if row <= (_MOST if is_held(row) else _SHORT) or (is_held(row) and not is_alone):
+    value, less = largest.operands[0], op.operands[0].owner.operands[0].owner
+    row = shape(value)[-1]
+    if row <= (_MOST if is_held(row) else _SHORT) or _goes_on_over_rows(op, largest, less):
         return None
     return next((size for size in range(_LONGEST, 0, -_LANES) if row % size == 0), None)
 
 
+def _goes_on_over_rows(op: ir.Operation, largest: ir.Operation, less: ir.Operation) -> bool:
+    """Whether anything of whole rows is computed of a row's `largest` number or its sum, `op`, but for its terms."""
+    exponentials, numel = op.operands[0].owner, require_tensor_info(less.results[0].type).numel
+    if users(*exponentials.results) != [op] or users(*less.results) != [exponentials]:
+        return True
+    found = reachable([largest, op], lambda each: (user for user in users(*each.results) if user != less))
+    infos = (tensor_info(result.type) for each in found for result in each.results)
+    return any(info is not None and info.numel >= numel for info in infos)
+
+
 def _split(op: ir.Operation, largest: ir.Operation, length: int) -> None:
-    """Replaces the sum `op` and the row's `largest` number; what nothing takes then is erased."""
+    """Replaces the sum `op` and the row's `largest` number; what is left of both is dead, and erased."""
     value, type_ = largest.operands[0], largest.operands[0].type
     *outer, row = shape(value)
     sizes = [*outer, row // length]
@@ -100,7 +111,6 @@ def _split(op: ir.Operation, largest: ir.Operation, length: int) -> None:
     total = sum_over(create("torch.aten.mul.Tensor", [sums, scale], parts), [len(outer)])
     op.results[0].replace_all_uses_with(with_sizes(total, shape(op.results[0])))
     largest.results[0].replace_all_uses_with(most_of_row)
-    exponentials_of_row = op.operands[0].owner
-    for taken in (op, exponentials_of_row, exponentials_of_row.operands[0].owner, largest):
-        if not is_used(*taken.results):
-            taken.erase()
+    terms = op.operands[0].owner
+    for dead in (op, terms, terms.operands[0].owner, largest):
+        dead.erase()
