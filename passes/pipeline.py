@@ -14,6 +14,7 @@ from dovetail.passes.cleanup.fold_concatenations import FoldConcatenationsPass
 from dovetail.passes.cleanup.fold_constants import FoldConstantsPass
 from dovetail.passes.cleanup.fold_indices import FoldIndicesPass
 from dovetail.passes.cleanup.fold_one_hot_sums import FoldOneHotSumsPass
+from dovetail.passes.cleanup.fold_row_sums import FoldRowSumsPass
 from dovetail.passes.cleanup.fold_scatters import FoldScattersPass
 from dovetail.passes.cleanup.forward_stores import ForwardStoresPass
 from dovetail.passes.cleanup.join_products import JoinProductsPass
@@ -104,6 +105,7 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         PadProductsPass(),
         # After whatever makes one value of two, before the cut, which saves what is joined.
         JoinProductsPass(),
+        FoldRowSumsPass(),
         # After whatever looks for permutations and copies; before the cut, which saves images as they lie.
         LayOutConvolutionsPass(),
         LayOutAttentionPass(),

@@ -74,7 +74,8 @@ def attention_backward(op: ir.Operation, expected: Expected) -> int:
 
 
 def _products(op: ir.Operation, left: TensorInfo, expected: Expected) -> int:
-    return 2 * expected(op.results)[0].numel * left.shape[-1]
+    made = list(op.results) or list(op.operands)[-1:]
+    return 2 * expected(made)[0].numel * left.shape[-1]
 
 
 def _moved(op: ir.Operation, image: TensorInfo, weight: TensorInfo, made: TensorInfo, transposed_at: int | None) -> int:

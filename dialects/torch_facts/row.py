@@ -137,6 +137,7 @@ class WritesInto(Enum):
     FILL = "fill"  # one number all over
     ADD_ROWS = "add rows"  # to those of its first operand, which lies there
     SCATTER = "scatter"  # a slice, beside what its first operand holds, which lies there
+    PRODUCT = "product"  # that of two matrices, by the overload "out"
 
 
 class Traced(Enum):

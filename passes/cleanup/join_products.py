@@ -20,7 +20,8 @@ from dovetail.passes.rewriting.rules import create, shape
 from dovetail.passes.rewriting.slices import Slice
 from dovetail.passes.rewriting.sums import with_sizes
 
-_MM, _VIEW = "torch.aten.mm", "torch.aten.view"
+_MM = "torch.aten.mm"
+_VIEW = "torch.aten.view"
 _FEWEST_ROWS = 2_048
 """Of a product for which a copy of the weights costs little."""
 _MOST_NUMBERS = 1 << 23

@@ -105,11 +105,13 @@ def check_written(ops: Sequence[ir.Operation]) -> None:
                 is_fit = listed is not None and _may_be([integer(size) for size in listed.operands], info.shape)
             case WritesInto.ADD_ROWS | WritesInto.SCATTER:
                 is_fit = _holds_base(op, info)
+            case WritesInto.PRODUCT:
+                is_fit = _is_product(op, info)
             case WritesInto.NOT:
                 if kind(op) is not Kind.POINTWISE or out_overload(aten_name(op) or "") is None:
                     raise fail(
                         op,
-                        "writes to memory, expected aten.cat, full, index_add or slice_scatter, "
+                        "writes to memory, expected aten.cat, full, index_add, mm or slice_scatter, "
                         "or a pointwise op with an overload 'out'",
                     )
                 is_fit = _may_be(_shape(op), info.shape)
@@ -120,6 +122,13 @@ def check_written(ops: Sequence[ir.Operation]) -> None:
 def _holds_base(op: ir.Operation, memory: ShapedInfo) -> bool:
     base = shaped_info(op.operands[0].type)
     return base is not None and base.dtype == memory.dtype and _may_be(base.shape, memory.shape)
+
+
+def _is_product(op: ir.Operation, memory: ShapedInfo) -> bool:
+    left, right = (shaped_info(operand.type) for operand in list(op.operands)[:2])
+    if left is None or right is None or len(left.shape) != 2 or len(right.shape) != 2:
+        return False
+    return left.dtype == right.dtype == memory.dtype and _may_be((left.shape[0], right.shape[1]), memory.shape)
 
 
 def _may_be(shape: Sequence[OpenSize] | None, other: Sequence[OpenSize]) -> bool:

@@ -14,7 +14,9 @@ from dovetail.passes.rewriting.constants import boolean, constant, integer, inte
 from dovetail.passes.rewriting.rules import create, shape
 from dovetail.passes.rewriting.sums import SUM, reduced_dims, sum_over, with_sizes
 
-_AMAX, _EXP, _SUB = "torch.aten.amax", "torch.aten.exp", "torch.aten.sub.Tensor"
+_AMAX = "torch.aten.amax"
+_EXP = "torch.aten.exp"
+_SUB = "torch.aten.sub.Tensor"
 
 _MOST = 16_384
 """Numbers of a row that a workgroup has in its registers while others have theirs."""

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from torch_mlir import ir
 
+from dovetail.dialects.attributes import STRIDES
 from dovetail.dialects.building.region_builder import new_memory
 from dovetail.dialects.dovetail import AllocOp
 from dovetail.dialects.reading import made_by, producer, users
@@ -11,7 +12,8 @@ from dovetail.dialects.sizes.symbols import state_sizes
 from dovetail.dialects.statements.calls import is_extern
 from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.names import LOAD
-from dovetail.dialects.torch_facts.ops import aten_name
+from dovetail.dialects.torch_facts.ops import aten_name, row
+from dovetail.dialects.torch_facts.row import WritesInto
 from dovetail.dialects.torch_facts.types import require_shaped_info
 from dovetail.passes.base import Pass
 from dovetail.passes.regions.given_memory import can_write, give, give_part, library_calls, sizes_by
@@ -30,7 +32,8 @@ class WriteScatteredPass(Pass, name="write-scattered", runs_at="regions"):
     """Scatters slices into memory that a region or a fill made for that; pointwise library calls write them there.
 
     ATen's `slice_scatter` copies what it scatters into. The gradient of a slice is scattered into zeros, on a CPU. Rows
-    are added (`index_add`) to such memory on every device: those of an embedding's gradient to zeros, on a GPU.
+    are added (`index_add`) to such memory on every device: those of an embedding's gradient to zeros, on a GPU, or to a
+    product (`mm`), which is written there then.
 
     Before:  `%0 = aten.full(...); %1 = aten.mul(%x, %y); %2 = aten.slice_scatter(%0, %1, ...)`
     After:   `%m = alloc; aten.full(..., %m); %0 = torch.copy.to_vtensor %m; %p = part %m {step};
@@ -73,6 +76,10 @@ def _write(scatter: ir.Operation, first: ir.Operation, known: set[int]) -> ir.Va
         memory = _fill(made, first, scatter)
     elif made.name == LOAD and _is_alone(made):
         memory = made.operands[0]
+    elif _is_product(made) and sizes_by(base, known) is not None:
+        with made.location, ir.InsertionPoint(made):
+            memory = state_sizes(new_memory(base), base)
+        give(made, memory)
     else:
         return None
     give(scatter, memory)
@@ -97,6 +104,12 @@ def _is_alone(loaded: ir.Operation) -> bool:
     memory = loaded.operands[0]
     made = made_by(memory, AllocOp.OPERATION_NAME)
     return made is not None and len(users(memory)) == 2 and len(list(loaded.results[0].uses)) == 1
+
+
+def _is_product(made: ir.Operation) -> bool:
+    """Whether it is a library's product for its one user, which may overwrite it."""
+    is_call = is_extern(made) and row(made).writes_into is WritesInto.PRODUCT and STRIDES not in made.attributes
+    return is_call and len(made.results) == 1 and len(list(made.results[0].uses)) == 1
 
 
 def _fill(filled: ir.Operation, first: ir.Operation, scatter: ir.Operation) -> ir.Value:

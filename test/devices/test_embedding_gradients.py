@@ -84,14 +84,15 @@ def test_second_derivatives():
     _agrees(_embed(None), torch.randn(5000, WIDTH), _words(5000, "even"), is_second=True)
 
 
-def test_of_a_tied_table():
-    """Catches rows that are added to what the product's gradient is, before or after it was read."""
+@pytest.mark.parametrize("way", ["even", "frequent"])
+def test_of_a_tied_table(way: str):
+    """Catches rows that are added to what the product's gradient is, before or after it was read, or one by one."""
     torch.manual_seed(0)
 
     def tied(table: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
         return functional.embedding(words, table)[:, :8] @ table.t() / 100
 
-    _agrees(tied, torch.randn(8000, WIDTH), _words(8000, "even"), "index_add")
+    _agrees(tied, torch.randn(8000, WIDTH), _words(8000, way), "index_add")
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64], ids=str)

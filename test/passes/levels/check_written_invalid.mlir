@@ -51,7 +51,25 @@ module attributes {dovetail.level = "regions"} {
   func.func @forward(%x: !r) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %m = "dovetail.alloc"() : () -> !torch.tensor<[4,2],f32>
-    // expected-error @+1 {{'torch.operator' op writes to memory, expected aten.cat, full, index_add or slice_scatter, or a pointwise op with an overload 'out'}}
+    // expected-error @+1 {{'torch.operator' op writes to memory, expected aten.cat, full, index_add, mm or slice_scatter, or a pointwise op with an overload 'out'}}
+    torch.operator "torch.aten.matmul"(%0, %0, %m) {dovetail.reason = "one"} : (!v, !v, !torch.tensor<[4,2],f32>) -> ()
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[4,4],f32>
+!r = !dovetail.ref<!v, strided<[4, 1]>>
+module attributes {dovetail.level = "regions"} {
+  func.func @call(%x: !r) attributes {dovetail.role = "call"} {
+    call @forward(%x) : (!r) -> ()
+    return
+  }
+  func.func @forward(%x: !r) attributes {dovetail.role = "forward"} {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %m = "dovetail.alloc"() : () -> !torch.tensor<[4,2],f32>
+    // expected-error @+1 {{'torch.operator' op writes to '!torch.tensor<[4,2],f32>', expected memory of the shape of its result}}
     torch.operator "torch.aten.mm"(%0, %0, %m) {dovetail.reason = "one"} : (!v, !v, !torch.tensor<[4,2],f32>) -> ()
     return
   }
