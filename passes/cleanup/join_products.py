@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from torch_mlir import ir
 
+from dovetail.dialects.attributes import RECOMPUTE
 from dovetail.dialects.dovetail import ReadOp
-from dovetail.dialects.reading import Module, Role, body, is_used, made_by, users
+from dovetail.dialects.reading import Module, Role, attribute, body, copy_attributes, is_used, made_by, users
 from dovetail.dialects.statements.recompute import SAVED_POLICIES, is_pinned, recompute_policy
 from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.names import LIST
@@ -52,11 +53,11 @@ class JoinProductsPass(Pass, name="join-products", runs_at="joint"):
 
 
 def _products(ops: Iterable[ir.Operation]) -> list[list[ir.Operation]]:
-    """Those of one matrix, two or more."""
-    found: dict[ir.Value, list[ir.Operation]] = defaultdict(list)
+    """Those of one matrix, two or more, that the user's checkpointing treats alike."""
+    found: dict[tuple[ir.Value, ir.Attribute | None], list[ir.Operation]] = defaultdict(list)
     for op in ops:
         weight = _weight(op) if op.name == _MM and _is_small(op) else None
-        products = found[op.operands[0]] if weight is not None else []
+        products = found[op.operands[0], attribute(op, RECOMPUTE)] if weight is not None else []
         if weight is not None and (not products or weight.owner.is_before_in_block(products[0])):
             products.append(op)
     return [products for products in found.values() if len(products) > 1]
@@ -89,6 +90,8 @@ def _join(products: list[ir.Operation]) -> None:
     turned = permuted(joined, sizes, (1, 0))
     product = create(_MM, [source, turned], with_shape(first.type, [shape(first)[0], sizes[0]]))
     starts = [sum(counts[:index]) for index in range(len(counts))]
+    copy_attributes(products[0], joined.owner, RECOMPUTE)
+    copy_attributes(products[0], product.owner, RECOMPUTE)
     heads = _heads(products)
     whole = product if heads is None else with_sizes(product, [*heads.before, sizes[0] // heads.width, heads.width])
     for op, start, count in zip(products, starts, counts, strict=True):

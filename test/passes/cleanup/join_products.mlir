@@ -39,7 +39,7 @@ module attributes {dovetail.level = "joint", dovetail.target = "cuda:sm_90"} {
   // CHECK: %[[V:.*]] = "dovetail.read"
   // APART-LABEL: func.func @joint(
   // APART-NOT: torch.aten.cat
-  func.func @joint(%x: !rx, %y: !rx, %k: !rk, %q: !rq, %v: !rk, %f: !rf, %o: !ro) -> (!opk, !opq, !ohk, !ohq, !opk, !opk, !opf, !opf, !opo, !opo) attributes {dovetail.role = "joint"} {
+  func.func @joint(%x: !rx, %y: !rx, %k: !rk, %q: !rq, %v: !rk, %f: !rf, %o: !ro) -> (!opk, !opq, !ohk, !ohq, !opk, !opk, !opf, !opf, !opo, !opo, !opk, !opq, !opk) attributes {dovetail.role = "joint"} {
     %zero = torch.constant.int 0
     %one = torch.constant.int 1
     %2 = torch.constant.int 2
@@ -84,6 +84,15 @@ module attributes {dovetail.level = "joint", dovetail.target = "cuda:sm_90"} {
     %14 = torch.aten.view %12, %few_heads : !pk, !torch.list<int> -> !hk
     %15 = torch.aten.view %13, %heads : !pq, !torch.list<int> -> !hq
 
+    // COM: What checkpointing computes again is joined with its like.
+    // CHECK: torch.aten.cat {{.*}} {dovetail.recompute = "must_recompute"}
+    // CHECK: torch.aten.mm {{.*}} {dovetail.recompute = "must_recompute"} : {{.*}} -> !torch.vtensor<[2048,128],f32>
+    // CHECK: torch.aten.mm {{.*}} : {{.*}} -> !torch.vtensor<[2048,32],f32>
+    %checked = torch.aten.neg %0 {dovetail.recompute = "must_recompute"} : !x -> !x
+    %23 = torch.aten.mm %checked, %tk {dovetail.recompute = "must_recompute"} : !x, !tk -> !pk
+    %24 = torch.aten.mm %checked, %tq {dovetail.recompute = "must_recompute"} : !x, !tq -> !pq
+    %25 = torch.aten.mm %checked, %tk : !x, !tk -> !pk
+
     // COM: Of a weight that is computed; of few rows; of an open number of them.
     // CHECK-NOT: torch.aten.cat
     %sin = torch.aten.sin %7 : !k -> !k
@@ -105,6 +114,9 @@ module attributes {dovetail.level = "joint", dovetail.target = "cuda:sm_90"} {
     %r7 = "dovetail.own"(%20) {requires_grad = false} : (!pf) -> !opf
     %r8 = "dovetail.own"(%21) {requires_grad = false} : (!po) -> !opo
     %r9 = "dovetail.own"(%22) {requires_grad = false} : (!po) -> !opo
-    return %r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8, %r9 : !opk, !opq, !ohk, !ohq, !opk, !opk, !opf, !opf, !opo, !opo
+    %r10 = "dovetail.own"(%23) {requires_grad = false} : (!pk) -> !opk
+    %r11 = "dovetail.own"(%24) {requires_grad = false} : (!pq) -> !opq
+    %r12 = "dovetail.own"(%25) {requires_grad = false} : (!pk) -> !opk
+    return %r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8, %r9, %r10, %r11, %r12 : !opk, !opq, !ohk, !ohq, !opk, !opk, !opf, !opf, !opo, !opo, !opk, !opq, !opk
   }
 }
