@@ -3,7 +3,7 @@
 // RUN: sed 's/cuda:sm_90/cpu/' %s | dovetail-opt - --pass-pipeline=fold-row-sums | FileCheck %s --check-prefix=STAYS
 //
 // Catches rows of a tied table that are added to zeros as large as it, and a sum of that and the product; rows that are
-// added to a product more than once, which rounds more; a product that is read besides; and a CPU's.
+// added to a product more than once, which rounds more; a product that is read besides; rows of an open number; and a CPU's.
 
 !int = !torch.int
 !i = !torch.vtensor<[4],si64>
@@ -13,6 +13,8 @@
 !y = !torch.vtensor<[9,4],f32>
 !x2 = !torch.vtensor<[8,6],f32>
 !w = !torch.vtensor<[9,6],f32>
+!ox = !torch.vtensor<[?,6],f32>
+!rox = !dovetail.ref<!ox, strided<[6, 1]>>
 !ri = !dovetail.ref<!i, strided<[1]>>
 !rx = !dovetail.ref<!x, strided<[6, 1]>>
 !ry = !dovetail.ref<!y, strided<[4, 1]>>
@@ -22,11 +24,11 @@ module attributes {dovetail.level = "joint", dovetail.target = "cuda:sm_90"} {
   // CHECK-DAG: %[[P:.*]] = torch.aten.mm
   // CHECK-DAG: %[[SUM:.*]] = torch.aten.add.Tensor %{{.*}} -> !torch.vtensor<[4,6],f32>
   // CHECK: %[[T:.*]] = torch.operator "torch.aten.index_add"(%[[P]], %{{.*}}, %{{.*}}, %[[SUM]], %{{.*}})
-  // CHECK-COUNT-3: torch.aten.add.Tensor {{.*}} -> !torch.vtensor<[9,6],f32>
+  // CHECK-COUNT-4: torch.aten.add.Tensor {{.*}} -> !torch.vtensor<[9,6],f32>
   // CHECK: "dovetail.own"(%[[T]])
   // STAYS-LABEL: func.func @joint(
-  // STAYS-COUNT-4: torch.aten.add.Tensor {{.*}} -> !torch.vtensor<[9,6],f32>
-  func.func @joint(%x: !rx, %y: !ry, %a: !rx) -> (!rw, !rw, !rw, !rw) attributes {dovetail.role = "joint"} {
+  // STAYS-COUNT-5: torch.aten.add.Tensor {{.*}} -> !torch.vtensor<[9,6],f32>
+  func.func @joint(%x: !rx, %y: !ry, %a: !rx, %o: !rox) -> (!rw, !rw, !rw, !rw, !rw) attributes {dovetail.role = "joint"} {
     %zero = torch.constant.int 0
     %one = torch.constant.int 1
     %four = torch.constant.int 4
@@ -76,10 +78,20 @@ module attributes {dovetail.level = "joint", dovetail.target = "cuda:sm_90"} {
     %added3 = torch.operator "torch.aten.index_add"(%zeros, %zero, %i, %sum, %one) : (!w, !int, !i, !x, !int) -> !w
     %6 = torch.aten.add.Tensor %product3, %added3, %one : !w, !w, !int -> !w
     %7 = torch.aten.mul.Tensor %6, %product3 : !w, !w -> !w
+
+    // COM: Of an open number of rows.
+    %8 = "dovetail.read"(%o) : (!rox) -> !ox
+    %first_numbers = torch.aten.select.int %8, %one, %zero : !ox, !int, !int -> !torch.vtensor<[?],f32>
+    %near = torch.aten.mul.Scalar %first_numbers, %zero : !torch.vtensor<[?],f32>, !int -> !torch.vtensor<[?],f32>
+    %open_index = torch.aten._to_copy %near, %four, %none, %none, %none, %false, %none : !torch.vtensor<[?],f32>, !int, !torch.none, !torch.none, !torch.none, !torch.bool, !torch.none -> !torch.vtensor<[?],si64>
+    %product4 = torch.aten.mm %1, %2 : !y, !x -> !w
+    %added4 = torch.operator "torch.aten.index_add"(%zeros, %zero, %open_index, %8, %one) : (!w, !int, !torch.vtensor<[?],si64>, !ox, !int) -> !w
+    %9 = torch.aten.add.Tensor %product4, %added4, %one : !w, !w, !int -> !w
     %o0 = "dovetail.own"(%3) {requires_grad = false} : (!w) -> !rw
     %o1 = "dovetail.own"(%4) {requires_grad = false} : (!w) -> !rw
     %o2 = "dovetail.own"(%5) {requires_grad = false} : (!w) -> !rw
     %o3 = "dovetail.own"(%7) {requires_grad = false} : (!w) -> !rw
-    return %o0, %o1, %o2, %o3 : !rw, !rw, !rw, !rw
+    %o4 = "dovetail.own"(%9) {requires_grad = false} : (!w) -> !rw
+    return %o0, %o1, %o2, %o3, %o4 : !rw, !rw, !rw, !rw, !rw
   }
 }
