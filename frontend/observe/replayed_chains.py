@@ -58,6 +58,7 @@ def _last(made: Sequence[torch.Tensor], root: torch.Tensor) -> torch.Tensor:
 def _is_regenerated(run: EagerRun, value: torch.Tensor) -> bool:
     """Whether autograd makes an empty view's node anew, since its base was written: that one ends double backward.
 
-    On tensors without memory it is another one.
+    On tensors without memory it is another one. What was detached is no view to autograd, and has its own node.
     """
-    return is_empty(value) and value.requires_grad and version(value) > run.born.get(id(value), 0)
+    is_view = is_empty(value) and value._base is not None
+    return is_view and value.requires_grad and version(value) > run.born.get(id(value), 0)

@@ -161,6 +161,18 @@ def test_view_of_a_detached_tensor_that_was_transposed_in_place(view):
         assert_same(fn, matrix(grad=True), graphs=0, eager=True)
 
 
+@pytest.mark.parametrize("rows", [0, 3], ids=["empty", "of elements"])
+def test_a_detached_tensor_that_is_given_a_history(rows):
+    """Catches a result without elements that is a view of the argument: eager's is none, though it is one of memory."""
+
+    def fn(x):
+        detached = x.detach()
+        return detached.copy_(x)
+
+    with pytest.warns(EagerWarning, match="result 0 requires grad, what it is a view of does not"):
+        assert_same(fn, torch.ones(rows, 2, requires_grad=True), prepare=cloned, graphs=0, eager=True, train=False)
+
+
 def test_as_strided_of_what_an_argument_gave():
     """Catches an offset that counts from the start of the argument's storage: a value starts where it lies."""
 
