@@ -3,10 +3,13 @@
 from pathlib import Path
 
 import pytest
+import torch
 
 from dovetail.tools.fuzz.__main__ import main
 from dovetail.tools.fuzz.check import Outcome, check_forms
 from dovetail.tools.fuzz.compare import Difference, differences
+from dovetail.tools.fuzz.derivatives.called import Called
+from dovetail.tools.fuzz.derivatives.reverse import second
 from dovetail.tools.fuzz.observe import Observed
 from dovetail.tools.fuzz.seeds import programs
 from dovetail.tools.fuzz.workers import Workers
@@ -50,6 +53,16 @@ def test_gradients_that_eager_cannot_trace(error: Exception, found: int) -> None
     raised, has_one, state = ("raised", "backward"), ("gradient", "x has one"), ("random", "generator's state")
     eager = Observed({raised: True, ("note", "backward"): error, has_one: False, state: 1})
     assert len(differences(0, eager, Observed({raised: False, has_one: True, state: 2}))) == found
+
+
+def test_only_gradients_that_hang_on_something_are_differentiated_again() -> None:
+    """Eager's gradient of `leaky_relu` requires one, and has zeros: all behind it counted as different, since it was
+    summed in another direction."""
+    x = torch.linspace(-1, 1, 5).requires_grad_()
+    for fn, is_there in ((torch.nn.functional.leaky_relu, False), (torch.tanh, True)):
+        found = dict(second(Called(fn, [x], [fn(x)], {"x": x}, (0,))))
+        assert not found["first of x"].requires_grad
+        assert ("second of x" in found) is is_there
 
 
 def test_run_stops_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,16 +64,26 @@ def _twice(called: Called, tangents: Sequence[torch.Tensor], is_batched: bool) -
         return
     take = _batch if is_batched else _grad
     first = take(called, tangents, create_graph=True)
-    yield from _named("first", called, first)
-    again = [each for each in first if each is not None and each.requires_grad]
+    yield from _named("first", called, [None if each is None else each.detach() for each in first])
+    given = [each for each in first if each is not None]
+    again = [(each, along) for each, along in zip(given, directions(given, 5), strict=True) if _hangs(called, each)]
     if again:
-        yield from _named(
-            "second",
-            called,
-            torch.autograd.grad(
-                again, [*called.inputs.values()], directions(again, 5), retain_graph=True, allow_unused=True
-            ),
-        )
+        yield from _named("second", called, _gradients(called, *zip(*again, strict=True)))
+
+
+def _hangs(called: Called, gradient: torch.Tensor) -> bool:
+    """Whether a gradient hangs on anything.
+
+    One that does not has zeros as its own or requires none, as it is taken apart (docs/limits.md): of a `leaky_relu`.
+    """
+    found = _gradients(called, [gradient], directions([gradient])) if gradient.requires_grad else []
+    return any(each is not None and bool(each.any()) for each in found)
+
+
+def _gradients(
+    called: Called, of: Sequence[torch.Tensor], along: Sequence[torch.Tensor]
+) -> tuple[torch.Tensor | None, ...]:
+    return torch.autograd.grad(of, [*called.inputs.values()], along, retain_graph=True, allow_unused=True)
 
 
 def _batch(called: Called, tangents: Sequence[torch.Tensor], **options: bool) -> Sequence[torch.Tensor | None]:
