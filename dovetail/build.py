@@ -15,7 +15,7 @@ from dovetail.dialects.reading import Module
 from dovetail.dialects.statements.calls import fallbacks
 from dovetail.dialects.statements.target import device_of
 from dovetail.errors import StrictError
-from dovetail.loading import Loaded, Made, flushed, launchers, load, several_loops, write_plans
+from dovetail.loading import Loaded, Regions, flushed, launchers, several_loops, write_plans
 from dovetail.options import Options
 from dovetail.passes.pipeline import Pipeline, fallback_pipeline, launch_pipeline, split_pipeline
 from dovetail.passes.regions.pieces import pieces_of, work_count
@@ -30,28 +30,41 @@ TIME_OUT_SPLITS = 4
 """How many splits one counts for after a time-out, which costs the whole time limit."""
 
 
-def build(module: ir.Module, options: Options, runner: Runner) -> dict[str, Launcher]:
+def begin(module: ir.Module, options: Options) -> Regions:
+    """Begins to compile the regions of a module, for which `build` waits; passes that leave them may run meanwhile.
+
+    With tuning, which decides how they are compiled, none is begun.
+    """
+    target = target_for_device(device_of(module))
+    regions = Regions(options, target, RegionCache() if options.cache else None)
+    if not (options.tune and target.drivers):
+        regions.begin(module)
+    return regions
+
+
+def build(module: ir.Module, options: Options, runner: Runner, regions: Regions) -> dict[str, Launcher]:
     """Compiles the regions of a module at level `regions`, and takes it to `launches`; it comes to say what runs.
 
     A region that fails is halved until only the ops at fault are library calls (`split-region`, `inline-regions`). The
     number of splits is bounded: twice the logarithm of the region's ops, which isolates one fault and mostly two. A
     region that has no launch plan runs through IREE's runtime, unless it can tell a subnormal number from zero.
 
+    `regions` are those that were begun.
+
     Raises:
         StrictError: with `options.strict`, if an op falls back to ATen, naming it and the reason.
     """
-    target = target_for_device(device_of(module))
-    cache = RegionCache() if options.cache else None
+    target, cache = target_for_device(device_of(module)), regions.cache
+    before = cache.hits if cache else 0
     if options.tune and not target.drivers:
         current().without_effect[f"tune: regions for {target.device} are compiled in one way"] += 1
     elif options.tune:
         with timed("tuning"):
             tune(module, options, target, runner, cache)
-    tuning_hits = cache.hits if cache else 0
-    ready = None
-    splits, known = _Splits(module), dict[Made, Loaded | CompileFailure]()
+    tuning_hits = cache.hits - before if cache else 0
+    ready, splits = None, _Splits(module)
     while ready is None:
-        ready = _settled(module, load(module, options, target, cache, known), splits, runner)
+        ready = _settled(module, regions.of(module), splits, runner)
     for op, reason in fallbacks(module) if options.strict else ():
         name = ir.StringAttr(op.attributes["name"]).value
         raise StrictError(
@@ -59,7 +72,7 @@ def build(module: ir.Module, options: Options, runner: Runner) -> dict[str, Laun
             "(\"An ATen op\") how to change it, and without 'strict' it runs through ATen"
         )
     stats = current()
-    stats.executables += len({id(each) for each in ready.values()})  # `load` gives equal regions one
+    stats.executables += len({id(each) for each in ready.values()})  # equal regions have one
     stats.cache_hits += cache.hits - tuning_hits if cache else 0
     for executable in ready.values():
         way = planned(target.device) if isinstance(executable, LaunchPlan) else f"iree.runtime: {executable.why}"

@@ -19,7 +19,7 @@ from torch_mlir import ir
 from dovetail.accounting import account
 from dovetail.backends.compiling import iree_worker
 from dovetail.backends.target import target_for_device
-from dovetail.build import build
+from dovetail.build import begin, build
 from dovetail.dialects.context import make_context
 from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.read_once import types_read_once
@@ -44,7 +44,7 @@ from dovetail.frontend.to_ir.importer import import_capture
 from dovetail.frontend.unseen import unseen
 from dovetail.held_tensors import HeldTensors
 from dovetail.options import Options
-from dovetail.passes.pipeline import compile_pipeline
+from dovetail.passes.pipeline import AROUND_REGIONS, regions_pipeline
 from dovetail.passes.running.runner import Runner
 from dovetail.program_cache import ProgramEntry
 from dovetail.room import with_room
@@ -204,9 +204,14 @@ def _made(
     if runner.after is not None:
         runner.after("input", module)
     with timed("passes"):
-        runner.run(compile_pipeline(options.partition, options.memory_budget), module)
+        runner.run(regions_pipeline(options.partition, options.memory_budget), module)
     with timed("regions"):
-        return module, build(module, options, runner)
+        regions = begin(module, options)
+    with regions:
+        with timed("passes"):
+            runner.run(AROUND_REGIONS, module, None)
+        with timed("regions"):
+            return module, build(module, options, runner, regions)
 
 
 def imported(captured: Capture, inputs: Sequence, context: ir.Context) -> ir.Module:

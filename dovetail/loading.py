@@ -7,7 +7,7 @@ from torch_mlir import ir
 
 from dovetail.backends.base_target import Target
 from dovetail.backends.compiling.cache import RegionCache
-from dovetail.backends.compiling.iree import compile_regions
+from dovetail.backends.compiling.iree import Compilation
 from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.backends.compiling.outcomes import CompiledRegion, CompileFailure, Outcome
 from dovetail.backends.target import target_for_device
@@ -43,34 +43,75 @@ _COMPILED = "none, the region compiled"
 """In place of a command that shows a failure again."""
 
 
-def load(
-    module: ir.Module,
-    options: Options,
-    target: Target,
-    cache: RegionCache | None,
-    known: dict[Made, Loaded | CompileFailure],
-) -> dict[str, Loaded | CompileFailure]:
-    """What each region compiled and loaded to; `known` remembers it, so that equal regions share one."""
-    found = made(module)
-    for variant in target.variants:
-        missing = {name: each[0] for name, each in found.items() if each[1] == variant and each not in known}
-        if not missing:
-            continue
-        outcomes = launchable(missing, target.variant(variant), options.timeout, cache)
-        for name, outcome in outcomes.items():
-            if found[name] not in known:
-                known[found[name]] = loaded(outcome, found[name][2], name)
-    return {name: known[what] for name, what in found.items()}
+@dataclass(frozen=True)
+class _Round:
+    """Regions of one variant, by name, that were begun together, for `target`."""
+
+    made: Mapping[str, Made]
+    target: Target
+    compiling: Compilation
+
+
+class Regions:
+    """What regions compile and load to, by what decides that: equal ones share one, and none is compiled twice.
+
+    They may be compiling meanwhile. As a context it ends what still does.
+    """
+
+    def __init__(self, options: Options, target: Target, cache: RegionCache | None) -> None:
+        self.cache = cache
+        self._timeout, self._target = options.timeout, target
+        self._known: dict[Made, Loaded | CompileFailure] = {}
+        self._rounds: list[_Round] = []
+
+    def __enter__(self) -> "Regions":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for each in self._rounds:
+            each.compiling.stop()
+        self._rounds.clear()
+
+    def begin(self, module: ir.Module) -> dict[str, Made]:
+        """Begins what nobody has begun of the regions of `module`, and says what decides each."""
+        found = made(module)
+        begun = self._known.keys() | {what for each in self._rounds for what in each.made.values()}
+        for variant in self._target.variants:
+            new = {name: what for name, what in found.items() if what[1] == variant and what not in begun}
+            if new:
+                target = self._target.variant(variant)
+                self._rounds.append(_Round(new, target, begin(_texts(new), target, self._timeout, self.cache)))
+        return found
+
+    def of(self, module: ir.Module) -> dict[str, Loaded | CompileFailure]:
+        """What each region of `module` came to; waits until all have."""
+        found = self.begin(module)
+        for each in self._rounds:
+            outcomes = launchable(each.compiling, _texts(each.made), each.target, self._timeout, self.cache)
+            for name, what in each.made.items():
+                if what not in self._known:
+                    self._known[what] = loaded(outcomes[name], what[2], name)
+        self._rounds.clear()
+        return {name: self._known[what] for name, what in found.items()}
+
+
+def _texts(regions: Mapping[str, Made]) -> dict[str, str]:
+    return {name: text for name, (text, _, _) in regions.items()}
+
+
+def begin(sources: Mapping[str, str], target: Target, timeout: float, cache: RegionCache | None) -> Compilation:
+    """Begins to compile regions, to plans where these can be launched."""
+    return Compilation(sources, target, timeout=timeout, cache=cache, plans=not unavailable(target.device))
 
 
 def launchable(
-    sources: Mapping[str, str], target: Target, timeout: float, cache: RegionCache | None
+    compiling: Compilation, sources: Mapping[str, str], target: Target, timeout: float, cache: RegionCache | None
 ) -> dict[str, Outcome]:
     """What each region compiled to; a plan whose code can't be loaded here gives way to a module for IREE's runtime.
 
-    Where that has no driver for the target, it is a failure.
+    `compiling` is what `begin` began of the rest. Where IREE's runtime has no driver for the target, it is a failure.
     """
-    outcomes = compile_regions(sources, target, timeout=timeout, cache=cache, plans=not unavailable(target.device))
+    outcomes = compiling.outcomes()
     refused = {
         name: reason
         for name, outcome in outcomes.items()
@@ -80,10 +121,10 @@ def launchable(
         return outcomes
     if not target.drivers:
         return outcomes | {name: CompileFailure(f"error: {why}", why, _COMPILED) for name, why in refused.items()}
-    modules = compile_regions({name: sources[name] for name in refused}, target, timeout=timeout, cache=cache)
+    again = Compilation({name: sources[name] for name in refused}, target, timeout=timeout, cache=cache)
     because = {
         name: replace(each, why_unplanned=refused[name]) if isinstance(each, CompiledRegion) else each
-        for name, each in modules.items()
+        for name, each in again.outcomes().items()
     }
     return outcomes | because
 

@@ -72,6 +72,11 @@ Pipeline = tuple[Pass | MlirPass, ...]
 
 def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.0) -> Pipeline:
     """From level `joint` to level `regions`; both options are the pass `partition`'s, its algorithm and its budget."""
+    return (*regions_pipeline(partition, memory_budget), *AROUND_REGIONS)
+
+
+def regions_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.0) -> Pipeline:
+    """The passes of `compile_pipeline` up to where its regions are as they will be compiled."""
     split = PartitionPass.parse({"algorithm": partition, "memory-budget": str(memory_budget)})
     return (
         VerifyLevelPass("joint"),
@@ -160,18 +165,22 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         CutIntoBlocksPass(),
         PairRowsPass(),
         ChooseDriversPass(),
-        # After whatever makes a region or a library call: it decides who uses memory, and until when.
-        PlanMemoryPass(),
-        VerifyMemoryPass(),
-        # After whatever makes memory.
-        StateUpdatesPass(),
-        # Of the functions as they run: what they compute hangs on less than what was traced.
-        StateReplayPass(),
-        # After whatever makes a library call, or memory that is updated in place.
-        StateRecordablePass(),
-        VerifyLevelPass("regions"),
     )
 
+
+AROUND_REGIONS: Pipeline = (
+    # After whatever makes a region or a library call: it decides who uses memory, and until when.
+    PlanMemoryPass(),
+    VerifyMemoryPass(),
+    # After whatever makes memory.
+    StateUpdatesPass(),
+    # Of the functions as they run: what they compute hangs on less than what was traced.
+    StateReplayPass(),
+    # After whatever makes a library call, or memory that is updated in place.
+    StateRecordablePass(),
+    VerifyLevelPass("regions"),
+)
+"""The rest of `compile_pipeline`, which leaves the regions as they are: they are compiled meanwhile."""
 
 _AFTER_CHANGES = (
     PlanMemoryPass(),

@@ -16,7 +16,7 @@ from dovetail.backends.target import target_for_device
 from dovetail.dialects.attributes import DRIVER, LEVEL, ROLE
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.reading import Role
-from dovetail.loading import launchers, load, write_plans
+from dovetail.loading import Regions, launchers, write_plans
 from dovetail.options import Options
 from dovetail.passes.costs.cost_model import CostModel
 
@@ -95,7 +95,8 @@ def _compile(inputs: list[str], outputs: list[str], ops: list[str]) -> Callable[
     says = f'attributes {{{DRIVER} = "local-sync", {ROLE} = "{Role.REGION.value}"}}'
     text = "\n".join([f"{signature} {says} {{", *ops, "return", "}"])
     module = parse_module(f'module attributes {{{LEVEL} = "regions"}} {{\n{text}\n}}', make_context())
-    ready = load(module, Options(timeout=600), target_for_device("cpu"), None, {})
+    with Regions(Options(timeout=600), target_for_device("cpu"), None) as regions:
+        ready = regions.of(module)
     planned = {name: each for name, each in ready.items() if isinstance(each, LaunchPlan)}
     if not planned:
         raise RuntimeError(f"a region to measure has no plan: {ready}")

@@ -19,6 +19,83 @@ from dovetail.backends.compiling.strands import strands
 _failures: dict[tuple[str, float], CompileFailure] = {}
 
 
+class Compilation:
+    """Regions that are being compiled, from texts (form: docs/iree-region-abi.md); equal texts are compiled once.
+
+    Regions share processes, since most of a compiler run is the same for one region and for twenty; a batch that fails
+    is halved until the region at fault stands alone. Whoever begins one asks for its `outcomes`, or stops it.
+
+    Args:
+        sources: MLIR text in the torch dialect, by region name.
+        target: what to compile for.
+        timeout: seconds for each compiler run.
+        jobs: processes at once; by default as many as PyTorch may use threads.
+        cache: where to look first and store afterwards; None compiles always.
+        plans: whether to read launch plans; only what has none then gets a module for IREE's runtime.
+    """
+
+    def __init__(
+        self,
+        sources: Mapping[str, str],
+        target: Target,
+        *,
+        timeout: float,
+        jobs: int | None = None,
+        cache: RegionCache | None = None,
+        plans: bool = False,
+    ) -> None:
+        self._keys = {name: region_key(source, target, plans) for name, source in sources.items()}
+        self._timeout, self._cache = timeout, cache
+        distinct = {self._keys[name]: source for name, source in sources.items()}
+        self._outcomes: dict[str, Outcome] = {
+            key: _failures[key, timeout] for key in distinct if (key, timeout) in _failures
+        }
+        if cache is not None:
+            self._outcomes |= {key: found for key in distinct if (found := cached(key, cache)) is not None}
+        missing = {key: source for key, source in distinct.items() if key not in self._outcomes}
+        if missing:
+            with suppress(OSError):  # who asks it is told
+                iree_worker.worker.start(edits=False)  # imports while texts are made
+        # What has no driver runs by plans of its own form.
+        taken_apart = {key: strands(source) for key, source in missing.items()} if plans and target.drivers else {}
+        split = {key: each for key, each in taken_apart.items() if each}
+        workers = jobs or torch.get_num_threads()
+        self._runs = CompilerRuns(is_threaded=workers > 1)
+        compiler = BatchCompiler(target, timeout, plans, self._runs)
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="dovetail-compile")
+        self._compiling = [
+            self._pool.submit(compiler.compile_strands, batch, split) for batch in batches(missing, split, workers)
+        ]
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """For each name what runs the region, or what went wrong; waits until all are compiled.
+
+        Raises:
+            StartError: if the compiler can't be started, which is no region's fault.
+        """
+        try:
+            for compiled in as_completed(self._compiling):
+                self._keep(compiled.result())
+        except BaseException:  # the user's Ctrl-C, or a compiler that does not start
+            self.stop()
+            raise
+        self._pool.shutdown()
+        return {name: self._outcomes[key] for name, key in self._keys.items()}
+
+    def stop(self) -> None:
+        """Ends what compiles: nobody takes the outcomes."""
+        self._runs.stop()
+        self._pool.shutdown(cancel_futures=True)
+
+    def _keep(self, compiled: Mapping[str, Outcome]) -> None:
+        self._outcomes |= compiled
+        for key, outcome in compiled.items():
+            if isinstance(outcome, CompileFailure):
+                _failures[key, self._timeout] = outcome
+            elif self._cache is not None and outcome.is_kept:
+                store(key, outcome, self._cache)
+
+
 def compile_regions(
     sources: Mapping[str, str],
     target: Target,
@@ -28,51 +105,5 @@ def compile_regions(
     cache: RegionCache | None = None,
     plans: bool = False,
 ) -> dict[str, Outcome]:
-    """Compiles each region's text (form: docs/iree-region-abi.md); equal texts are compiled once.
-
-    Regions share processes, since most of a compiler run is the same for one region and for twenty; a batch that fails
-    is halved until the region at fault stands alone.
-
-    Args:
-        sources: MLIR text in the torch dialect, by region name.
-        target: what to compile for.
-        timeout: seconds for each compiler run.
-        jobs: processes at once; by default as many as PyTorch may use threads.
-        cache: where to look first and store afterwards; None compiles always.
-        plans: whether to read launch plans; only what has none then gets a module for IREE's runtime.
-
-    Returns:
-        For each name what runs the region, or what went wrong.
-
-    Raises:
-        StartError: if the compiler can't be started, which is no region's fault.
-    """
-    keys = {name: region_key(source, target, plans) for name, source in sources.items()}
-    distinct = {keys[name]: source for name, source in sources.items()}
-    outcomes: dict[str, Outcome] = {key: _failures[key, timeout] for key in distinct if (key, timeout) in _failures}
-    if cache is not None:
-        outcomes |= {key: found for key in distinct if (found := cached(key, cache)) is not None}
-    missing = {key: source for key, source in distinct.items() if key not in outcomes}
-    if missing:
-        with suppress(OSError):  # who asks it is told
-            iree_worker.worker.start(edits=False)  # imports while texts are made
-    # What has no driver runs by plans of its own form.
-    taken_apart = {key: strands(source) for key, source in missing.items()} if plans and target.drivers else {}
-    split = {key: each for key, each in taken_apart.items() if each}
-    workers = jobs or torch.get_num_threads()
-    compiler = BatchCompiler(target, timeout, plans, runs := CompilerRuns(is_threaded=workers > 1))
-    with ThreadPoolExecutor(workers, thread_name_prefix="dovetail-compile") as pool:
-        compiling = [pool.submit(compiler.compile_strands, batch, split) for batch in batches(missing, split, workers)]
-        try:
-            for compiled in as_completed(compiling):
-                outcomes |= compiled.result()
-        except BaseException:  # the user's Ctrl-C, or a compiler that does not start
-            runs.stop()
-            raise
-    for key in missing:
-        outcome = outcomes[key]
-        if isinstance(outcome, CompileFailure):
-            _failures[key, timeout] = outcome
-        elif cache is not None and outcome.is_kept:
-            store(key, outcome, cache)
-    return {name: outcomes[key] for name, key in keys.items()}
+    """The outcomes of a `Compilation`, once all are compiled; raises as that does."""
+    return Compilation(sources, target, timeout=timeout, jobs=jobs, cache=cache, plans=plans).outcomes()

@@ -10,7 +10,13 @@ from dovetail.backends.compiling import iree_worker
 from dovetail.backends.compiling.compiler_runs import Cause, CompilerRuns, Run, refused
 from dovetail.backends.compiling.constant_terms import may_have_constant_terms
 from dovetail.backends.compiling.read_results import may_read_results
-from dovetail.backends.compiling.scheduling import FLAGS_TO_FLOW, FLAGS_TO_HAL, PIPELINE_TO_STREAM, pipelines
+from dovetail.backends.compiling.scheduling import (
+    FLAGS_OF_PASSES,
+    FLAGS_TO_FLOW,
+    FLAGS_TO_HAL,
+    PIPELINE_TO_STREAM,
+    pipelines,
+)
 
 _MAY_MATTER = {"check terms": may_have_constant_terms, "read results": may_read_results}
 """Whether a task has anything to do in a text, which costs less to find than to read the text as a module."""
@@ -96,7 +102,7 @@ def to_hal(flow: Run, target: Target, timeout: float, runs: CompilerRuns) -> tup
     """
     run, tilings = flow, dict[str, str]()
     for phase, pipeline in pipelines(target.name, target.edits):
-        flags = (*target.code_flags(), *FLAGS_TO_HAL, f"--pass-pipeline={pipeline}")
+        flags = (*target.code_flags(), *FLAGS_TO_HAL, *FLAGS_OF_PASSES, f"--pass-pipeline={pipeline}")
         run = runs.run_passes(flags, run.text, timeout)
         if not run.failure and phase in target.edits:
             run, tiled = _edited(target.edits[phase], run, target, timeout)
@@ -112,7 +118,7 @@ def to_module(flow: Run, target: Target, timeout: float, runs: CompilerRuns) -> 
     Returns:
         The run that made it, or the one that failed.
     """
-    run = runs.run_passes((f"--pass-pipeline={PIPELINE_TO_STREAM}",), flow.text, timeout)
+    run = runs.run_passes((*FLAGS_OF_PASSES, f"--pass-pipeline={PIPELINE_TO_STREAM}"), flow.text, timeout)
     if run.failure:
         return run
     return runs.run((*target.compile_flags(), *FLAGS_TO_HAL, "--compile-from=stream"), run.text, timeout)

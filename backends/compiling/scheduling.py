@@ -128,8 +128,14 @@ def pipelines(backend: str, edited: Container[str]) -> Iterator[tuple[str, str]]
 FLAGS_TO_FLOW = ("--verify=false",)
 """Flags of `iree-compile` up to `flow`: else it verifies all text after each pass, a third of its time.
 
-The next process verifies what it is handed. From there on, where the next reader is the machine, each pass is verified.
+The next process verifies what it is handed.
+"""
+
+FLAGS_OF_PASSES = ("--verify-each=false",)
+"""Flags of `iree-opt` from there on: text is verified where it is read, by the next process or by what reads plans.
+
+What becomes code is verified by LLVM, before it makes any.
 """
 
 FLAGS_TO_HAL = ("--iree-hal-memoization=false", "--iree-hal-indirect-command-buffers=false")
-"""Flags from there on: functions record their commands where they run them, the one form that plans are read from."""
+"""Flags of both, from there on: functions record commands where they run them, the form that plans are read from."""

@@ -69,16 +69,17 @@ class Runner:
     seconds: dict[str, float] = field(default_factory=dict)
     ran: list[str] = field(default_factory=list)
     stage: int = 0
+    _last: "Evidence | None" = None
 
     @types_read_once()
-    def run(self, pipeline: Pipeline, module: ir.Module, name: str = "input") -> None:
-        """Runs `pipeline`; a dump of the module as it comes in is called `name`.
+    def run(self, pipeline: Pipeline, module: ir.Module, name: str | None = "input") -> None:
+        """Runs `pipeline`; a dump of the module as it comes in is called `name`, None if it goes on from the last run.
 
         Raises:
             PassError: if a pass fails or leaves invalid IR; the message holds the pass, the diagnostics and the command
                 that reproduces it, on the last dump, or else on a temporary file with the module as it came in.
         """
-        evidence = self._evidence(name, module, None)
+        evidence = self._last if name is None else self._evidence(name, module, None)
         for each in pipeline:
             if self.before is not None:
                 self.before(each, module)
@@ -93,6 +94,7 @@ class Runner:
             if self.after is not None:
                 self.after(each, module)
             evidence = self._evidence(each.name, module, evidence)
+        self._last = evidence
         if not self.verify_each:
             try:
                 module.operation.verify()

@@ -2,13 +2,15 @@
 
 import pytest
 import torch
+from torch_mlir import ir
 
 import dovetail
-from dovetail import loading
+from dovetail import compiler, loading
 from dovetail.backends.compiling.compiler_runs import Cause
-from dovetail.backends.compiling.iree import compile_regions
+from dovetail.backends.compiling.iree import Compilation
 from dovetail.backends.compiling.outcomes import CompileFailure
-from dovetail.errors import StrictError
+from dovetail.errors import DefectWarning, StartError, StrictError
+from dovetail.passes.base import Pass
 
 
 def _failing_on(monkeypatch, *ops: str, reason: str = "crash: SIGSEGV", cause: Cause = Cause.CRASH) -> list[int]:
@@ -20,9 +22,12 @@ def _failing_on(monkeypatch, *ops: str, reason: str = "crash: SIGSEGV", cause: C
         bad = {name for name, text in texts.items() if any(f"torch.aten.{op} " in text for op in ops)}
         good = {name: text for name, text in texts.items() if name not in bad}
         failure = CompileFailure(reason, "", "iree-compile FILE", cause)
-        return {**compile_regions(good, target, **options), **dict.fromkeys(bad, failure)}
+        compiling = Compilation(good, target, **options)
+        outcomes = compiling.outcomes
+        compiling.outcomes = lambda: {**outcomes(), **dict.fromkeys(bad, failure)}
+        return compiling
 
-    monkeypatch.setattr(loading, "compile_regions", compiled)
+    monkeypatch.setattr(loading, "Compilation", compiled)
     return rounds
 
 
@@ -124,3 +129,41 @@ def test_what_the_runtime_refuses_to_load_is_split_too(monkeypatch):
     monkeypatch.setattr(loading, "Executable", refusing)
     stats = _run(_nine_ops)
     assert (stats.splits, stats.ops["region"], stats.ops["fallback"]) == (1, 9, 0)
+
+
+def test_regions_compile_while_passes_go_on(monkeypatch):
+    """Catches a pass behind where regions are begun that changes one, which is then compiled once more."""
+    rounds = _failing_on(monkeypatch)
+    x, weight = torch.rand(8, 16), torch.rand(4, 16, requires_grad=True)
+    rows = torch.zeros(4)
+
+    def step(x, weight, rows):
+        rows.add_(weight.detach().sum(-1))
+        return torch.layer_norm(x @ weight.t() + rows, (4,)).softmax(-1)
+
+    dovetail.stats(reset=True)
+    torch.compile(step, backend="dovetail")(x, weight, rows).sum().backward()
+    assert dovetail.stats().regions > 2
+    assert len(rounds) == 1
+
+
+class _Failing(Pass, name="test-fails"):
+    def run(self, module: ir.Module) -> None:
+        raise ValueError("a defect")
+
+
+def test_what_compiles_ends_where_a_pass_fails(monkeypatch):
+    """Catches IREE's processes that go on for a graph that runs eagerly, and delay the end of the program."""
+    begun: list[Compilation] = []
+
+    def compiled(*arguments, **options):
+        begun.append(Compilation(*arguments, **options))
+        return begun[-1]
+
+    monkeypatch.setattr(loading, "Compilation", compiled)
+    monkeypatch.setattr(compiler, "AROUND_REGIONS", (_Failing(),))
+    with pytest.warns(DefectWarning, match="a defect"):
+        _run(_nine_ops, cache=False)
+    (compilation,) = begun
+    with pytest.raises(StartError, match="compilation was stopped"):
+        compilation.outcomes()

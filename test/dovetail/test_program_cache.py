@@ -178,7 +178,7 @@ def test_the_environment_turns_it_off(monkeypatch):
 def test_a_region_that_did_not_compile_is_tried_again(monkeypatch):
     """Catches a time-out on a busy machine that outlives the process."""
 
-    def failing(module, options, runner):
+    def failing(module, options, runner, regions):
         runner.run(fallback_pipeline([next(iter(Module(module).regions))], "time-out"), module)
         return {}
 

@@ -1,6 +1,7 @@
 """Options, logs and dumps, as a user meets them; and what happens when IREE can't compile a region."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -52,9 +53,9 @@ def test_region_that_does_not_load(monkeypatch):
     """Catches an exception in the user's process where IREE's runtime refuses what its compiler made."""
 
     def compiled(texts, target, **_):
-        return {name: CompiledRegion(b"no module", "main") for name in texts}
+        return SimpleNamespace(outcomes=lambda: {name: CompiledRegion(b"no module", "main") for name in texts})
 
-    monkeypatch.setattr(loading, "compile_regions", compiled)
+    monkeypatch.setattr(loading, "Compilation", compiled)
     dovetail.stats(reset=True)
     torch.testing.assert_close(run(torch.compile(fn, backend="dovetail")), run(fn))
     assert any("can't be loaded" in reason for _, reason in dovetail.stats().library_calls)
@@ -66,9 +67,10 @@ def test_region_with_a_constant_that_does_not_compile(monkeypatch):
     """Catches an exception, or one tensor handed out in every call, where a failed region held a constant tensor."""
 
     def fail(texts, target, **_):
-        return {name: CompileFailure("crash: SIGSEGV", "", "iree-compile FILE") for name in texts}
+        failure = CompileFailure("crash: SIGSEGV", "", "iree-compile FILE")
+        return SimpleNamespace(outcomes=lambda: dict.fromkeys(texts, failure))
 
-    monkeypatch.setattr(loading, "compile_regions", fail)
+    monkeypatch.setattr(loading, "Compilation", fail)
     compiled = torch.compile(lambda x: (x * torch.tensor([2.0, 3.0]), torch.tensor([4.0, 5.0])), backend="dovetail")
     for _ in range(2):
         product, constant = compiled(torch.ones(2))
@@ -81,9 +83,10 @@ def test_region_that_does_not_compile(monkeypatch):
     reason = "time-out after 120 s"
 
     def fail(texts, target, **_):
-        return {name: CompileFailure(reason, "", "iree-compile FILE") for name in texts}
+        failure = CompileFailure(reason, "", "iree-compile FILE")
+        return SimpleNamespace(outcomes=lambda: dict.fromkeys(texts, failure))
 
-    monkeypatch.setattr(loading, "compile_regions", fail)
+    monkeypatch.setattr(loading, "Compilation", fail)
     before = dovetail.stats().ops["fallback"]
     torch.testing.assert_close(run(torch.compile(fn, backend="dovetail")), run(fn))
     stats = dovetail.stats()

@@ -267,7 +267,8 @@ def train(rank: int, device_type: str, folder: Path) -> None:
     if device_type == "cuda":
         torch.cuda.set_device(device)
     else:
-        vars(compiler)["build"] = lambda *_: {}  # op by op: IREE makes nothing that differs by rank
+        # Op by op: IREE makes nothing that differs by rank.
+        vars(compiler).update(begin=lambda *_: nullcontext(), build=lambda *_: {})
         vars(compiler)["make_context"] = functools.cache(compiler.make_context)
     dist.init_process_group(
         "nccl" if device_type == "cuda" else "gloo",

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from unittest.mock import patch
@@ -11,7 +11,7 @@ from warnings import catch_warnings, simplefilter
 import torch
 
 import dovetail
-from dovetail.backends.compiling.iree import compile_regions
+from dovetail.backends.compiling.iree import Compilation
 from dovetail.errors import DefectWarning, UnsupportedError
 from dovetail.runtime.autograd.version_checks import REREAD
 from dovetail.tools.fuzz.checked_passes import checked_runner
@@ -68,8 +68,9 @@ def working(backend: str, iree: bool) -> Iterator[Work]:
         patches.enter_context(catch_warnings())
         simplefilter("error", DefectWarning)
         # One compiler for all regions of a graph: its start is half of its time, and other programs have the cores.
-        patches.enter_context(patch("dovetail.loading.compile_regions", partial(compile_regions, jobs=1)))
+        patches.enter_context(patch("dovetail.loading.Compilation", partial(Compilation, jobs=1)))
         if not iree:
+            patches.enter_context(patch("dovetail.compiler.begin", lambda *_: nullcontext()))
             patches.enter_context(patch("dovetail.compiler.build", lambda *_: {}))
         if backend == "run-check":
             runner = checked_runner(lambda is_checked: work.checks.update([is_checked]))

@@ -89,7 +89,7 @@ def _loaded(options: argparse.Namespace) -> tuple[ir.Module, Mapping[str, Callab
         check_permitted(module)
         return module, executables
     # The compiler, which an artifact runs without.
-    from dovetail.build import build
+    from dovetail.build import begin, build
     from dovetail.options import Options
     from dovetail.passes.running.runner import Runner
     from dovetail.tools.compile import lower
@@ -97,4 +97,7 @@ def _loaded(options: argparse.Namespace) -> tuple[ir.Module, Mapping[str, Callab
     module, runner = parse_module(read_source(options.file), make_context()), Runner()
     check_permitted(module)
     lower(module, Options(), runner)
-    return module, {} if options.reference else build(module, Options(), runner)
+    if options.reference:
+        return module, {}
+    with begin(module, Options()) as regions:
+        return module, build(module, Options(), runner, regions)

@@ -1,11 +1,13 @@
 """Our choice of IREE's passes against its own."""
 
+import re
+
 import pytest
 
 from dovetail.backends.base_target import Target
 from dovetail.backends.compiling.compiler_runs import CompilerRuns
 from dovetail.backends.compiling.launch_plans import LaunchPlan, read_plans, to_flow, to_hal
-from dovetail.backends.compiling.scheduling import FLAGS_TO_HAL, pipelines
+from dovetail.backends.compiling.scheduling import FLAGS_OF_PASSES, FLAGS_TO_HAL, pipelines
 from dovetail.backends.cuda.target import CudaTarget
 from dovetail.backends.target import CpuTarget
 from dovetail.dialects.building.region_texts import merge_region_texts, named_region_text
@@ -66,9 +68,26 @@ UNSOUND = "util.func public @main(%a: i32) -> i64 { util.return %a : i32 }"
 
 
 def test_text_that_is_handed_on_is_verified():
-    """Would catch what an edit or a pass made unsound, compiled nevertheless: up to `flow`, nothing is verified."""
+    """Would catch what an edit or a pass made unsound, compiled nevertheless: no pass's output is verified."""
     ((phase, pipeline),) = pipelines("llvm-cpu", edited=())
-    run = CompilerRuns().run_passes((f"--pass-pipeline={pipeline}",), UNSOUND, timeout=120)
+    run = CompilerRuns().run_passes((*FLAGS_OF_PASSES, f"--pass-pipeline={pipeline}"), UNSOUND, timeout=120)
     assert phase == "hal"
     assert run.failure is not None
     assert "doesn't match function result type" in run.failure
+
+
+@pytest.mark.parametrize("target", [CpuTarget(), CudaTarget("sm_90")], ids=lambda each: each.name)
+def test_what_becomes_code_is_verified(target: Target):
+    """Would catch code made of what only LLVM can tell to be unsound: its verifier is the last, behind all passes."""
+    runs, flags = CompilerRuns(), (*target.code_flags(), *FLAGS_TO_HAL, *FLAGS_OF_PASSES)
+    run = to_flow(target.prepared(named_region_text(REGION, "entry").strip()), target, 120, runs)
+    *_, (phase, first), (_, rest) = pipelines(target.name, edited=("executable-targets",))
+    assert phase == "executable-targets"
+    run = runs.run_passes((*flags, f"--pass-pipeline={first}"), run.text, timeout=120)
+    function = re.search(r"llvm\.func @entry.*\)( -> i32)? (attributes )?\{", run.text)
+    assert function is not None
+    unsound = function[0].removesuffix("{") + ("{" if function[2] else "attributes {") + 'passthrough = ["optnone"]'
+    unsound += ", " if function[2] else "} {"
+    run = runs.run_passes((*flags, f"--pass-pipeline={rest}"), run.text.replace(function[0], unsound), timeout=120)
+    assert run.failure is not None
+    assert "Attribute 'optnone' requires 'noinline'!" in run.diagnostics
