@@ -51,6 +51,7 @@ from dovetail.room import with_room
 from dovetail.runtime.program import load_program
 from dovetail.runtime.stats import current, timed
 from dovetail.runtime.updates import Updates
+from dovetail.turns import short_turns
 from dovetail.variants import Variants, of_these_sizes
 
 log = logging.getLogger("dovetail")
@@ -205,13 +206,14 @@ def _made(
         runner.after("input", module)
     with timed("passes"):
         runner.run(regions_pipeline(options.partition, options.memory_budget), module)
-    with timed("regions"):
-        regions = begin(module, options)
-    with regions:
-        with timed("passes"):
-            runner.run(AROUND_REGIONS, module, None)
+    with short_turns():
         with timed("regions"):
-            return module, build(module, options, runner, regions)
+            regions = begin(module, options)
+        with regions:
+            with timed("passes"):
+                runner.run(AROUND_REGIONS, module, None)
+            with timed("regions"):
+                return module, build(module, options, runner, regions)
 
 
 def imported(captured: Capture, inputs: Sequence, context: ir.Context) -> ir.Module:

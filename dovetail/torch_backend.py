@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from dovetail.frontend.dynamo.garbage import postpone_full_collections
 from dovetail.frontend.dynamo.left_out import (
     ask_inductor_of_gpus_only,
     leave_out_profile_ranges,
@@ -17,6 +18,7 @@ ask_for_sizes_at_once()
 ask_inductor_of_gpus_only()
 measure_guards_for_logs_only()
 name_functions_for_logs_only()
+postpone_full_collections()
 leave_modules_alone()
 tell_threads_apart()
 
@@ -38,6 +40,7 @@ def dovetail(
     from dovetail.compiler import compile_graph
     from dovetail.options import Options
 
+    postpone_full_collections()
     compiled = compile_graph(gm, example_inputs, Options.parse(options, mode))
     leave_out_profile_ranges()
     tell_that_tensors_are_plain(example_inputs)

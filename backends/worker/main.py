@@ -11,6 +11,7 @@ ends, or when nobody asks for `IDLE_SECONDS`.
 
 import contextlib
 import ctypes
+import gc
 import json
 import os
 import signal
@@ -42,6 +43,7 @@ def main() -> None:
         _module(name)
     for dialect in _DIALECTS if sys.argv[1] == "edits" else ():
         import_module(f"iree.compiler.dialects.{dialect}")
+    gc.freeze()  # what forks share stays shared: collecting garbage writes to all that it looks at
     _fork(socket.socket(fileno=sys.stdin.fileno()), library)
 
 

@@ -102,7 +102,8 @@ class Devices:
         for value, device in zip(arguments(function_op), self._arguments(function_op), strict=False):
             self._known.setdefault(value, device)
         for op in body(function_op):
-            self._note(op)
+            if op.operands:  # what has none is constant, or names its device: it is noted when it is asked for
+                self._note(op)
 
     def _note(self, op: ir.Operation) -> None:
         for result, device in zip(op.results, self._results(op), strict=False):
@@ -129,16 +130,17 @@ class Devices:
         return operands[max(len(operands) - len(arguments(function_op)), 0) :]
 
     def _results(self, op: ir.Operation) -> list[str]:
-        if isinstance(op.opview, AllocOp):
+        name = op.name  # making an op's view costs ten times as much
+        if name == AllocOp.OPERATION_NAME:
             return [op.opview.device_name or self.home]
-        if isinstance(op.opview, ReuseOp):
+        if name == ReuseOp.OPERATION_NAME:
             return [self.of(op.operands[0])]
-        if called_subgraphs(op):
-            last = self._module.functions[called_subgraphs(op)[-1]]
-            return [self.of(result) for result in returned(last)]
-        if op.name == "func.call":
+        if called := called_subgraphs(op):
+            return [self.of(result) for result in returned(self._module.functions[called[-1]])]
+        if name == "func.call":
             return [self._stated(value, "") for value in op.results]
-        return [self._stated(value, self._computed(op)) for value in op.results]
+        computed = self._computed(op)
+        return [self._stated(value, computed) for value in op.results]
 
     def _computed(self, op: ir.Operation) -> str:
         if DEVICE in op.attributes:

@@ -1,0 +1,65 @@
+"""When the garbage collector looks at all objects."""
+
+import gc
+import weakref
+
+import pytest
+import torch
+
+THRESHOLD = (700, 10, 10)
+
+
+class _Ring:
+    def __init__(self) -> None:
+        self.itself = self
+
+
+@pytest.fixture
+def thresholds():
+    """Those that the user chose."""
+    before = gc.get_threshold()
+    gc.set_threshold(*THRESHOLD)
+    yield
+    gc.set_threshold(*before)
+
+
+def _noting(seen):
+    def backend(graph, example_inputs):
+        seen.append(gc.get_threshold())
+        dropped = weakref.ref(_Ring())
+        kept = [[] for _ in range(20 * THRESHOLD[0])]
+        assert kept
+        assert dropped() is None, "what a compilation drops is collected"
+        return graph
+
+    return backend
+
+
+def _compiled(backend):
+    return torch.compile(lambda x: x.sin() + 1, backend=backend)(torch.rand(3))
+
+
+@pytest.mark.parametrize("resets", [False, True])
+def test_all_objects_have_their_turn_afterwards(op_by_op, thresholds, monkeypatch, resets):
+    """Catches a compilation that looks at all of PyTorch, or leaves garbage for ever, also once Dynamo was reset."""
+    seen = []
+    _compiled("dovetail")
+    if resets:
+        torch._dynamo.reset()
+        _compiled("dovetail")
+    _compiled(_noting(seen))
+    assert gc.get_threshold() == THRESHOLD
+    assert [each[:2] for each in seen] == [THRESHOLD[:2]]
+    assert seen[0][2] > 1_000_000
+
+
+def test_they_have_where_compiling_fails(op_by_op, thresholds):
+    """Catches a collector that is left as it is while a graph compiles, since that raised."""
+
+    def failing(graph, example_inputs):
+        raise ValueError("a defect")
+
+    _compiled("dovetail")
+    with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match="a defect"):
+        _compiled(failing)
+    assert gc.get_threshold() == THRESHOLD
