@@ -22,6 +22,18 @@ def test_turns_are_as_before():
     assert sys.getswitchinterval() == before
 
 
+def test_turns_are_as_before_two_that_overlap():
+    """Catches a thread that puts back what another one set, which has threads take short turns for ever."""
+    before = sys.getswitchinterval()
+    one, other = short_turns(), short_turns()
+    one.__enter__()
+    other.__enter__()
+    one.__exit__(None, None, None)
+    assert sys.getswitchinterval() < before, "the other one still compiles"
+    other.__exit__(None, None, None)
+    assert sys.getswitchinterval() == before
+
+
 def test_compilations_take_short_turns(op_by_op, monkeypatch):
     """Catches a compilation that keeps those waiting who hand texts to compilers."""
     seen = []
