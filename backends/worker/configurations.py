@@ -2,7 +2,7 @@
 
 IREE computes some others wrongly, silently: with fewer lanes than subgroups along what is reduced, columns whose tile
 does not divide them, and several rows a workgroup of which the last ones are masked: each thread stores them all. None
-of them can be made here (`Distribution`, `columns`, `_shares_rows`).
+of them can be made here (`Distribution`, `columns.py`, `_shares_rows`).
 """
 
 from collections.abc import Sequence
@@ -14,10 +14,12 @@ from dovetail.backends.worker.tilings import LANES, MOST_THREADS, Distribution, 
 VECTOR_BITS = 128
 """What one thread loads at once."""
 
+HALF = 16
+"""Bits of half precision, of which a thread holds twice as many numbers of a row: as many bytes are under way."""
 _FEWEST_NEIGHBOURS = 16
 """Of a workgroup: memory is read by so many numbers, at least."""
 _LONG = 1024
-_ROWS_TOGETHER = 8
+_ROWS_TOGETHER = 4
 """That a workgroup takes where a subgroup holds one."""
 _MANY_ROWS = 4096
 """Of which all parts of a GPU have some, taken so."""
@@ -58,9 +60,9 @@ MOST_ELEMENTS = 64
 
 
 def rows(loops: Loops) -> Distribution | None:
-    """Whole rows in registers: read once, reduced by as many threads as have about 16 elements each.
+    """Whole rows in registers, read once, reduced by as many threads as have some 16 elements each, or 32 half as long.
 
-    Of many rows of at most 1024 elements, a subgroup has one each.
+    Of many rows of at most 1024 elements, a subgroup has one each. `bits` are those that lie in memory along a row.
     """
     if not loops.reduces_rows or loops.written > 32:
         return None
@@ -69,22 +71,31 @@ def rows(loops: Loops) -> Distribution | None:
         return _row(loops, OPEN_ROW_SUBGROUPS, 1, 4 * OPEN_ROW_SUBGROUPS * LANES)
     if extent % LANES:
         return _odd_rows(loops)
-    vector = divisor(extent, VECTOR_BITS // loops.bits)
+    vector = divisor(extent, VECTOR_BITS // max(loops.bits, HALF))
+    if vector > 4 and extent > vector * LANES and extent % (vector * LANES):
+        vector = 4
     lanes = extent // vector
     if lanes <= LANES and _shares_rows(loops) and divisor(lanes, LANES) == lanes:
         return _short_rows(loops, lanes, vector)
     if lanes % LANES == 0 and extent <= _LONG and _has_many_rows(loops):
         return _rows_together(loops, _ROWS_TOGETHER, LANES, vector, extent)
-    threads = LANES
-    while threads * 16 < extent and threads < MOST_THREADS:
-        threads *= 2
-    threads = divisor(lanes, threads)
+    threads = divisor(lanes, _threads_of_row(extent, loops.bits))
     if threads < LANES:
         return _odd_rows(loops) if loops.is_open else None
     tile = threads * vector
     while tile < extent and extent % (2 * tile) == 0 and 2 * tile <= MOST_ELEMENTS * threads:
         tile *= 2
     return _row(loops, threads // LANES, vector, tile)
+
+
+def _threads_of_row(extent: int, bits: int) -> int:
+    held, enough = (16, MOST_THREADS) if bits > HALF else (32, 256)
+    threads = LANES
+    while threads * held < extent and threads < enough:
+        threads *= 2
+    while threads * MOST_ELEMENTS < extent and threads < MOST_THREADS:
+        threads *= 2
+    return threads
 
 
 def _row(loops: Loops, subgroups: int, vector: int, tile: int) -> Distribution:
@@ -131,8 +142,8 @@ def _short_rows(loops: Loops, lanes: int, vector: int) -> Distribution | None:
 
 def _odd_rows(loops: Loops) -> Distribution | None:
     """Rows of a length that threads don't divide: one element at a time, the last step masked."""
-    extent, threads = loops.extents[-1], LANES
-    while threads < MOST_THREADS and extent > threads * 12:
+    extent, threads, held = loops.extents[-1], LANES, 12 if loops.bits > HALF else 24
+    while threads < MOST_THREADS and extent > threads * held:
         threads *= 2
     tile = -(-extent // threads) * threads
     if tile > MOST_ELEMENTS * threads:
@@ -140,35 +151,6 @@ def _odd_rows(loops: Loops) -> Distribution | None:
     if threads == LANES and _shares_rows(loops) and loops.extents[-2] % 8 == 0:
         return _rows_together(loops, 8, LANES, 1, tile)
     return _row(loops, threads // LANES, 1, tile)
-
-
-COLUMN_LANES, COLUMN_SUBGROUPS, COLUMN_VECTOR = 4, 8, 4
-
-
-def columns(loops: Loops) -> Distribution | None:
-    """16 columns a workgroup of 256 threads, without a transient. The tile divides both: IREE masks columns wrongly."""
-    if not loops.reduces_columns or loops.bits > 32 or loops.is_open:
-        return None
-    reduced = loops.reduced.index(True)
-    (inner,) = loops.inner if len(loops.inner) == 1 else (None,)
-    step = COLUMN_SUBGROUPS * LANES // COLUMN_LANES
-    step *= 2 if loops.extents[reduced] % (2 * step) == 0 else 1
-    wide = COLUMN_LANES * COLUMN_VECTOR
-    if inner is None or loops.extents[inner] % wide or loops.extents[reduced] % step:
-        return None
-
-    def by_loop(at_inner: int, at_reduced: int, elsewhere: int) -> tuple[int, ...]:
-        known = {inner: at_inner, reduced: at_reduced}
-        return tuple(known.get(loop, elsewhere) for loop in range(len(loops.extents)))
-
-    return Distribution(
-        reduced=loops.reduced,
-        lanes=by_loop(COLUMN_LANES, LANES // COLUMN_LANES, 1),
-        subgroups=by_loop(1, COLUMN_SUBGROUPS, 1),
-        thread=by_loop(COLUMN_VECTOR, 1, 1),
-        tile=by_loop(0, step, 0),
-        workgroup=by_loop(wide, 0, 1),
-    )
 
 
 def deal(threads: int, extents: Sequence[int], workgroup: list[int], loops: Sequence[int]) -> int:

@@ -5,15 +5,17 @@ from dataclasses import dataclass, replace
 
 from iree.compiler import ir
 
-from dovetail.backends.worker.configurations import columns, pointwise, rows
+from dovetail.backends.worker.columns import columns, wide_columns
+from dovetail.backends.worker.configurations import pointwise, rows
 from dovetail.backends.worker.executables import name_in_code
 from dovetail.backends.worker.lanes_of_reductions import check_lanes
 from dovetail.backends.worker.loops import Loops
 from dovetail.backends.worker.math_functions import mark
-from dovetail.backends.worker.read_loops import read_loops
+from dovetail.backends.worker.read_loops import read_loops, width_of
 from dovetail.backends.worker.scaled_terms import part_from_sums
 from dovetail.backends.worker.split_gathers import split_gathers
 from dovetail.backends.worker.tilings import LANES, Configuration
+from dovetail.backends.worker.transposed import transposed
 from dovetail.backends.worker.turned import turned
 from dovetail.backends.worker.walk import kernels, walk
 
@@ -54,7 +56,7 @@ def _configure(kernel: ir.Operation) -> str:
     if _TRANSLATION not in kernel.attributes or not tiled:
         return "IREE tiles nothing there"
     if any("promote_operands" in str(op.attributes[_CONFIG]) for op in tiled):
-        return "IREE's tiles, through shared memory"
+        return _transposed(tiled)
     if any("iterator_types" not in op.attributes and op.name != "linalg.fill" for op in tiled):
         return "IREE's tiles: of what is no loop"
     computing = [op for op in walk(kernel) if "iterator_types" in op.attributes]
@@ -72,6 +74,15 @@ def _configure(kernel: ir.Operation) -> str:
     if all(nest.loops.reduces_rows for nest in reductions):
         return _rows(kernel, nests, reductions)
     return "IREE's tiles: rows and columns in one kernel"
+
+
+def _transposed(tiled: list[ir.Operation]) -> str:
+    loops = read_loops(tiled[-1]) if len(tiled) == 1 else None
+    stated = None if loops is None else transposed(loops, str(tiled[-1].attributes[_CONFIG]))
+    if stated is None:
+        return "IREE's tiles, through shared memory"
+    tiled[-1].attributes[_CONFIG] = ir.Attribute.parse(stated)
+    return "transposed"
 
 
 def _pointwise(kernel: ir.Operation, tiled: list[_Nest]) -> str:
@@ -103,9 +114,20 @@ def _rows(kernel: ir.Operation, nests: list[_Nest], reductions: list[_Nest]) -> 
     ends = [nest for nest in ends if not nest.loops.reduces]
     if any(nest.loops.extents != root.loops.extents for nest in ends):
         return "IREE's tiles: what follows the rows has other loops"
-    bits, written = (max(getattr(nest.loops, name) for nest in whole) for name in ("bits", "written"))
-    widest = replace(root.loops, bits=bits, written=written)
+    widest = replace(root.loops, bits=_moved(whole), written=max(nest.loops.written for nest in whole))
     return _set(kernel, "rows", rows(widest), [*reductions, *ends], root)
+
+
+def _moved(nests: list[_Nest]) -> int:
+    """Bits of the widest number that memory holds for each iteration of the loops of `nests`, which all have."""
+    computed = {value for nest in nests for value in nest.op.results}
+    read = [
+        value for nest in nests for value in list(nest.op.operands)[: -len(nest.op.results)] if value not in computed
+    ]
+    stored = [value for value in computed if any("store" in use.owner.name for use in value.uses)]
+    types = [value.type for value in [*read, *stored] if isinstance(value.type, ir.RankedTensorType)]
+    whole = [width_of(each.element_type) for each in types if each.rank == len(nests[0].loops.extents)]
+    return max(whole, default=nests[0].loops.bits)
 
 
 def _columns(kernel: ir.Operation, nests: list[_Nest], reductions: list[_Nest]) -> str:
@@ -113,6 +135,8 @@ def _columns(kernel: ir.Operation, nests: list[_Nest], reductions: list[_Nest]) 
     if not all(any(_follows(nest, sums) for sums in reductions) for nest in others):
         return "IREE's tiles: columns, and what does not only take their sums"
     root, forms = reductions[-1], [columns(nest.loops) for nest in reductions]
+    if len(reductions) == len(root.op.results) == 1:
+        forms = [wide_columns(replace(root.loops, bits=_moved([root]))) or forms[0]]
     found = [form for form in forms if form is not None]
     said = _set(kernel, "columns", found[-1] if len(found) == len(forms) else None, [root], root)
     if said == "columns":

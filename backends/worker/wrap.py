@@ -10,7 +10,8 @@ from math import prod
 
 from iree.compiler import ir
 
-from dovetail.backends.worker.configurations import columns, rows
+from dovetail.backends.worker.columns import columns
+from dovetail.backends.worker.configurations import rows
 from dovetail.backends.worker.gathers import merge_gathers
 from dovetail.backends.worker.loops import Loops
 from dovetail.backends.worker.merge_alike import merge_alike

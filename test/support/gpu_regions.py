@@ -93,6 +93,11 @@ ROUNDED_COLUMNS = """%six = torch.constant.int 6
 """Of 2048 by 1024 numbers of bfloat16."""
 
 
+def rounded_columns(rows: int, columns: int) -> str:
+    """`%y`: the sums of columns of bfloat16, each added up in float32 and rounded."""
+    return ROUNDED_COLUMNS.replace("2048,1024", f"{rows},{columns}").replace("[1024]", f"[{columns}]")
+
+
 def moments_of_parts(parts: int, count: int, channels: int) -> str:
     """`%y`: the variance of the rows of each part of `%x`, about the mean of 64 of them."""
     few, kept = f"!torch.vtensor<[{parts},64,{channels}],f32>", f"!torch.vtensor<[{parts},1,{channels}],f32>"

@@ -40,6 +40,7 @@ def test_cases_know_their_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measured, "OURS", compiler)
     monkeypatch.setattr(measured, "THEIRS", "eager")
     monkeypatch.setattr(measured, "device_microseconds", lambda steps: {})
+    monkeypatch.setattr(measured, "gpu_microseconds", lambda step: 1.0)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     for name in ("softmax", "softmax-of-3001"):
         assert not measured.measure(next(each for each in CASES if each.name == name), "cpu", shrink=64).problem
@@ -51,13 +52,60 @@ def test_figures() -> None:
     fast = Measured("fast", "memory", {EAGER: 40.0, THEIRS: 20.0, OURS: 10.0}, error=1.0, bytes_moved=10_000_000)
     slow = Measured("slow", "memory", {EAGER: 40.0, THEIRS: 20.0, OURS: 40.0}, bytes_moved=10_000_000)
     failed = Measured("failed", "call", {EAGER: 1.0, THEIRS: 2.0}, problem="dovetail: LaunchError: why ")
+    fast.on_gpu = {EAGER: 39.0, THEIRS: 19.0, OURS: 8.0}
     fast.compile_seconds = {THEIRS: 3.0, OURS: 1.5}
     assert speed(fast) == 2.0
     said = figures([fast, slow, failed], 2e12)
-    assert "| fast | 40.0 | 20.0 | 10.0 | 2.00 | 0.50 | 1.00 | 3.00 | 1.50 |  |" in said
-    assert "| failed | 1.0 | 2.0 | – | – | – | – | – | – | dovetail: LaunchError: why |" in said
+    assert "| fast | 40.0 | 20.0 | 10.0 | 2.00 | 19.0 | 8.0 | 0.62 | 1.00 | 3.00 | 1.50 |  |" in said
+    assert "| failed | 1.0 | 2.0 | – | – | – | – | – | – | – | – | dovetail: LaunchError: why |" in said
     assert "Of group memory, 2 cases: 1.00 × inductor by the geometric mean, 0.50 at least." in said
     assert "First calls, with empty caches, take 0.50 of inductor's time" in said
+
+
+class _Gpu:
+    """Stands for a GPU whose host takes a millisecond for a call, and its own kernel a hundredth of that."""
+
+    def __init__(self) -> None:
+        self.host = self.free = 0.0
+
+    def sleep(self, cycles: int) -> None:
+        self.free = max(self.host, self.free) + cycles / 2e6
+
+    def step(self) -> list[torch.Tensor]:
+        self.host += 1.0
+        self.free = max(self.host, self.free) + 0.01
+        return []
+
+    def event(self, enable_timing: bool) -> "_Event":
+        assert enable_timing
+        return _Event(self)
+
+
+class _Event:
+    def __init__(self, gpu: _Gpu) -> None:
+        self.gpu, self.at = gpu, 0.0
+
+    def record(self) -> None:
+        self.at = max(self.gpu.host, self.gpu.free)
+
+    def query(self) -> bool:
+        return self.at <= self.gpu.host
+
+    def synchronize(self) -> None:
+        self.gpu.host = max(self.gpu.host, self.at)
+
+    def elapsed_time(self, end: "_Event") -> float:
+        return end.at - self.at
+
+
+def test_a_kernels_time_is_not_the_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a share of the bandwidth that says how fast the host issues calls: of short kernels, half of theirs."""
+    gpu = _Gpu()
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(torch.cuda, "_sleep", gpu.sleep)
+    monkeypatch.setattr(torch.cuda, "Event", gpu.event)
+    assert measured.device_microseconds({"one": gpu.step})["one"] > 900
+    assert measured.gpu_microseconds(gpu.step) == pytest.approx(10)
 
 
 def test_failed_tests_are_named() -> None:

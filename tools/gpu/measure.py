@@ -29,6 +29,7 @@ Step = Callable[[], list[torch.Tensor]]
 class Measured:
     """A case's figures: microseconds a call by compiler, or why there are none.
 
+    `on_gpu` are those that pass on the GPU alone, of cases that memory bounds: a call of less is issued in more.
     `compile_seconds` are those of a model's first call, forward and backward, with empty caches of the compiler's.
     `error` is the largest ‖result − float64‖/‖float64‖ of Dovetail's results over eager's; `bytes_moved` those of
     arguments and results; `fallbacks` the ops that Dovetail left to ATen for want of anything better.
@@ -37,6 +38,7 @@ class Measured:
     case: str
     group: str
     microseconds: dict[str, float] = field(default_factory=dict)
+    on_gpu: dict[str, float] = field(default_factory=dict)
     compile_seconds: dict[str, float] = field(default_factory=dict)
     error: float | None = None
     bytes_moved: int = 0
@@ -81,6 +83,8 @@ def _measured(case: Case, device: str, shrink: int) -> Measured:
     made.bytes_moved = sum(each.nbytes for each in (*case.build(make).arguments, *expected))
     timed = host_microseconds if case.group == "call" else device_microseconds
     made.microseconds = timed(steps)
+    if case.group == "memory":
+        made.on_gpu = {name: gpu_microseconds(step) for name, step in steps.items()}
     return made
 
 
@@ -147,6 +151,33 @@ def device_microseconds(steps: dict[str, Step]) -> dict[str, float]:
             end.synchronize()
             samples[name].append(begin.elapsed_time(end) * 1000 / inner[name])
     return {name: median(each) for name, each in samples.items()}
+
+
+def gpu_microseconds(step: Step, calls: int = 20) -> float:
+    """The median of `ROUNDS` samples of what passes on the GPU alone: it waits until all `calls` are issued.
+
+    Raises:
+        RuntimeError: if it never waits so long, as where a call waits for the GPU.
+    """
+    samples: list[float] = []
+    cycles = 1 << 20
+    while len(samples) < ROUNDS:
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        torch.cuda.synchronize()
+        torch.cuda._sleep(cycles)
+        begin.record()
+        for _ in range(calls):
+            step()
+        end.record()
+        is_ahead = not begin.query()
+        end.synchronize()
+        if is_ahead:
+            samples.append(begin.elapsed_time(end) * 1000 / calls)
+        elif cycles < 1 << 32:
+            cycles *= 2
+        else:
+            raise RuntimeError("the GPU is never behind the host")
+    return median(samples)
 
 
 def host_microseconds(steps: dict[str, Step], calls: int = 200) -> dict[str, float]:

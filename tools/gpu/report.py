@@ -54,6 +54,8 @@ def figures(results: Sequence[Measured], bandwidth: float) -> str:
         "inductor, us",
         "Dovetail, us",
         "× inductor",
+        "GPU alone, us: inductor",
+        "Dovetail",
         "of bandwidth",
         "error × eager's",
         "compile, s: inductor",
@@ -86,17 +88,21 @@ def speed(each: Measured) -> float | None:
 
 def _row(each: Measured, bandwidth: float) -> list[str]:
     times, ratio = each.microseconds, speed(each)
-    is_bound = each.group == "memory" and OURS in times
-    share = each.bytes_moved / (times[OURS] / 1e6) / bandwidth if is_bound else None
+    share = each.bytes_moved / (each.on_gpu[OURS] / 1e6) / bandwidth if OURS in each.on_gpu else None
     return [
         each.case,
-        *(f"{times[name]:.1f}" if name in times else "–" for name in (EAGER, THEIRS, OURS)),
+        *(_microseconds(times.get(name)) for name in (EAGER, THEIRS, OURS)),
         _number(ratio),
+        *(_microseconds(each.on_gpu.get(name)) for name in (THEIRS, OURS)),
         _number(share),
         _number(each.error),
         *(_number(each.compile_seconds.get(name)) for name in (THEIRS, OURS)),
         each.problem.strip() or (f"{each.fallbacks} ops fall back to ATen" if each.fallbacks else ""),
     ]
+
+
+def _microseconds(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f}"
 
 
 def _number(value: float | None) -> str:

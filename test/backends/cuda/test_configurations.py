@@ -4,9 +4,11 @@ import random
 
 import pytest
 
-from dovetail.backends.worker.configurations import columns, pointwise, rows
+from dovetail.backends.worker.columns import columns, wide_columns
+from dovetail.backends.worker.configurations import pointwise, rows
 from dovetail.backends.worker.loops import OPEN, Loops
 from dovetail.backends.worker.tilings import LANES, Distribution, Tiles
+from dovetail.backends.worker.transposed import transposed
 from dovetail.backends.worker.turned import turned
 
 
@@ -38,7 +40,7 @@ def test_short_rows_share_a_subgroup():
 def test_many_rows_have_a_subgroup_each():
     """Would catch two subgroups that wait for one another over 12 numbers a thread, and few rows for few workgroups."""
     assert rows(nest(32768, 768, reduced=1)) == Distribution(
-        (False, True), lanes=(1, 32), subgroups=(8, 1), thread=(1, 4), tile=(0, 768), workgroup=(8, 0)
+        (False, True), lanes=(1, 32), subgroups=(4, 1), thread=(1, 4), tile=(0, 768), workgroup=(4, 0)
     )
     for few in (nest(512, 768, reduced=1), nest(4099, 768, reduced=1), nest(OPEN, 768, reduced=1)):
         found = rows(few)
@@ -47,6 +49,25 @@ def test_many_rows_have_a_subgroup_each():
     long = rows(nest(32768, 2048, reduced=1))
     assert long is not None
     assert long.workgroup == (1, 0)
+
+
+def held(found: Distribution | None) -> tuple[int, int, int]:
+    """Of a row: threads, numbers that one reads at once, and that it holds."""
+    assert found is not None
+    return found.threads, found.thread[-1], found.tile[-1] // found.threads
+
+
+def test_threads_hold_as_many_bytes_of_half_precision():
+    """Would catch half as many bytes under way, and a row of 384 numbers whose 48 vectors no subgroups share."""
+    assert held(rows(nest(8192, 4096, reduced=1, bits=16))) == (128, 8, 32)
+    assert held(rows(nest(4096, 16384, reduced=1, bits=16))) == (256, 8, 64)
+    assert held(rows(nest(4096, 65536, reduced=1, bits=16))) == (1024, 8, 64)
+    assert held(rows(nest(8192, 3001, reduced=1, bits=16))) == (128, 1, 24)
+    assert held(rows(nest(512, 384, reduced=1, bits=16)))[:2] == (32, 4)
+    assert held(rows(nest(8192, 4096, reduced=1, bits=8)))[1] == 8
+    assert rows(nest(32768, 768, reduced=1, bits=16)) == Distribution(
+        (False, True), lanes=(1, 32), subgroups=(4, 1), thread=(1, 8), tile=(0, 768), workgroup=(4, 0)
+    )
 
 
 def test_rows_of_odd_lengths_are_masked():
@@ -62,6 +83,35 @@ def test_columns_share_a_workgroup():
     assert columns(nest(1024, 2048, reduced=1, inner=0)) == Distribution(
         (False, True), lanes=(4, 8), subgroups=(1, 8), thread=(4, 1), tile=(0, 128), workgroup=(16, 0)
     )
+
+
+def test_columns_of_half_precision_are_twice_as_many():
+    """Would catch 32 bytes of a row read at once, half of what memory gives, and too few workgroups for a GPU."""
+    assert wide_columns(nest(4096, 8192, reduced=1, inner=0, bits=16)) == Distribution(
+        (False, True), lanes=(2, 16), subgroups=(1, 16), thread=(8, 1), tile=(0, 512), workgroup=(32, 0)
+    )
+    for other in (
+        nest(4096, 8192, reduced=1, inner=0),
+        nest(2048, 8192, reduced=1, inner=0, bits=16),
+        nest(4096, 768, reduced=1, inner=0, bits=16),
+        nest(4112, 8192, reduced=1, inner=0, bits=16),
+        nest(OPEN, 4096, 512, reduced=2, inner=1, bits=16),
+    ):
+        assert wide_columns(other) is None
+
+
+_STATED = "#iree_gpu.lowering_config<{promote_operands = [1], thread = [1, 4], workgroup = [32, 32]}>"
+
+
+def test_what_is_transposed_of_half_precision_is_twice_as_much():
+    """Would catch 64 bytes of a row read at once, half of a line, and a tile that does not divide what it cuts."""
+    twice = _STATED.replace("[32, 32]", "[64, 32]")
+    assert transposed(turning(4096, 992, bits=16), _STATED) == twice
+    for other in (turning(4096, 992), turning(992, 4096, bits=16), turning(OPEN, 4096, bits=16), nest(64, 64, bits=16)):
+        assert transposed(other, _STATED) is None
+    assert transposed(turning(4096, 992, bits=16), "#iree_gpu.lowering_config<{promote_operands = [1]}>") is None
+    batched = _STATED.replace("[32, 32]", "[1, 32, 32]")
+    assert transposed(turning(3, 64, 32, bits=16), batched) == batched.replace("[1, 32, 32]", "[1, 64, 32]")
 
 
 def test_neighbouring_threads_have_neighbouring_vectors():

@@ -14,7 +14,16 @@ from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.backends.compiling.outcomes import Outcome
 from dovetail.backends.cuda import assembler
 from dovetail.backends.target import target_for_device
-from test.support.gpu_regions import COLUMNS, ROUNDED_COLUMNS, SOFTMAX, TANH, moments_of_parts, region, turn
+from test.support.gpu_regions import (
+    COLUMNS,
+    ROUNDED_COLUMNS,
+    SOFTMAX,
+    TANH,
+    moments_of_parts,
+    region,
+    rounded_columns,
+    turn,
+)
 
 REGIONS: dict[str, str] = {"softmax": region("512,4096", "f32", SOFTMAX)}
 """What the tests read the kernels of, each beside its test: one run of the compiler takes them all."""
@@ -259,6 +268,33 @@ def test_columns_of_bfloat16_are_rounded_in_the_launch_that_sums_them(kernel: Ca
     assert launch["workgroups"] == [64, 1, 1]
     assert len(re.findall(r"st\.global\.v2\.b32", ptx)) == len(re.findall(r"st\.global", ptx)) == 1
     assert len(re.findall(r"cvt\.rn\.bf16x2\.f32", ptx)) == 2
+
+
+REGIONS |= {
+    "wide columns": region("8192,4096", "bf16", rounded_columns(8192, 4096), result="4096"),
+    "softmax of bfloat16": region("512,4096", "bf16", SOFTMAX),
+    "transposed": turn("4,512,1024", "bf16"),
+    "transposed of float32": turn("4,512,1024", "f32"),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "tiling", "threads", "workgroups", "loads", "stores"),
+    [
+        ("wide columns", "columns", [512, 1, 1], 128, ["v4.b32"] * 4, ["v4.b32"] * 2),
+        ("softmax of bfloat16", "rows", [128, 1, 1], 512, ["v4.b32"] * 4, ["v4.b32"] * 4),
+        ("transposed", "transposed", [8, 32, 1], 1024, ["v4.b16"] * 2, ["v4.b32"]),
+        ("transposed of float32", "IREE's tiles, through shared memory", [8, 32, 1], 2048, ["v4.b32"], ["v4.b32"]),
+    ],
+)
+def test_half_precision_is_moved_by_as_many_bytes(
+    kernel: Callable, name: str, tiling: str, threads: list, workgroups: int, loads: list, stores: list
+):
+    """Would catch tiles of float32 for numbers half as long: half as many bytes are under way, and at a time."""
+    ptx, launch = kernel(name)
+    assert (launch["tiling"], launch["workgroup_size"], launch["workgroups"]) == (tiling, threads, [workgroups, 1, 1])
+    assert re.findall(r"ld\.global(?:\.nc)?\.(\S+)", ptx) == loads
+    assert re.findall(r"st\.global\.(\S+)", ptx) == stores
 
 
 SCALED_TERMS = "%two = torch.constant.float 2.0\n%s = torch.aten.mul.Scalar %x, %two : !X, !torch.float -> !X\n"

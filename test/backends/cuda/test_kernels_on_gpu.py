@@ -16,7 +16,7 @@ from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.statements.plans import digest, plans
 from dovetail.passes.launches.import_plans import import_plans
 from dovetail.runtime.cuda.read_plan import load_cuda_plan
-from test.support.gpu_regions import COLUMNS, ROUNDED_COLUMNS, SOFTMAX, moments_of_parts, region, turn
+from test.support.gpu_regions import COLUMNS, SOFTMAX, moments_of_parts, region, rounded_columns, turn
 from test.support.special_values import all_numbers
 
 pytestmark = pytest.mark.cuda
@@ -75,14 +75,17 @@ MIXED = """%minus = torch.aten.neg %x : !X -> !X
 BATCHED = COLUMNS.replace("%rows", "%middle")
 ROWS = [(8192, 4096), (512, 1024), (4096, 768), (4096, 64), (4096, 8), (8192, 3001), (64, 50257), (3, 5000)]
 MORE_ROWS = [(5000, 100), (16, 12, 128), (1, 4096), (4096, 256), (512, 16, 512), (4100, 768)]
+HALF_ROWS = [(64, 16384), (64, 65536), (4096, 1024), (5, 384), (512, 128), (64, 8, 64), (7, 1001)]
+ROUNDED = [(2048, 1024), (8192, 4096), (512, 4096), (1536, 4096), (1024, 12288), (768, 4096), (1024, 4112)]
 TALL = [(2048, 1024), (64, 16), (8192, 4096), (192, 48), (128, 32), (256, 16), (1536, 48)]
 PARTS = [(448, 448, 64), (256, 3136, 64), (28, 448, 256), (7, 448, 512), (1024, 256, 16), (2, 4096, 48)]
 FLAT = [(2048, 1024), (7456561,), (4096, 4099), (33, 128), (64, 8, 24)]
 CASES = [
     *(Case(SOFTMAX, shape, _softmax, "rows") for shape in ROWS),
+    *(Case(SOFTMAX, shape, _softmax, "rows", dtype) for shape in [*ROWS, *HALF_ROWS] for dtype in ("bf16", "f16")),
     *(Case("NORM", shape, _norm, "rows") for shape in [*ROWS, *MORE_ROWS]),
     *(Case(COLUMNS, shape, _columns, "columns", result=shape[1:]) for shape in TALL),
-    Case(ROUNDED_COLUMNS, (2048, 1024), _columns, "columns", "bf16", result=(1024,)),
+    *(Case(rounded_columns(*shape), shape, _columns, "columns", "bf16", result=shape[1:]) for shape in ROUNDED),
     Case(BATCHED, (16, 512, 768), _columns, "columns", result=(16, 768)),
     *(Case(moments_of_parts(*each), each, _variances, "columns", result=(each[0], 1, each[2])) for each in PARTS),
     *(Case(MIXED, shape, _mixed, "pointwise") for shape in FLAT),
@@ -225,11 +228,53 @@ def test_sums_are_as_exact_as_eagers(name: str):
 
 
 @pytest.mark.parametrize("dtype", DTYPES.values(), ids=str)
-@pytest.mark.parametrize("shape", [(4096, 4096), (992, 512), (257, 1031)], ids=str)
-def test_transpositions_are_right(dtype: torch.dtype, shape: tuple[int, int]):
+@pytest.mark.parametrize("shape", [(4096, 4096), (992, 512), (512, 992), (64, 32), (257, 1031), (3, 64, 96)], ids=str)
+def test_transpositions_are_right(dtype: torch.dtype, shape: tuple[int, ...]):
     """Catches a transposition through shared memory that is another one where its tiles do not divide the sizes."""
-    x, y = torch.randn(shape, device="cuda", dtype=dtype), torch.randn(shape[::-1], device="cuda", dtype=dtype)
-    assert torch.equal(torch.compile(lambda x, y: (x.t() + y).abs(), backend="dovetail")(x, y), (x.t() + y).abs())
+    x, z = torch.randn(2, *shape, device="cuda", dtype=dtype)
+    y = torch.randn_like(x.mT.contiguous())
+    for fn in (lambda x, y, z: (x.mT + y).abs(), lambda x, y, z: (x + z).mT - y * x.mT):
+        assert torch.equal(_compiled(fn)(x, y, z), fn(x, y, z))
+
+
+@pytest.mark.parametrize("shape", [(4096, 4096), (64, 32), (512, 992), (3, 64, 96), (16, 128, 64)], ids=str)
+def test_half_precision_transposed_by_our_tiles(shape: tuple[int, ...]):
+    """Catches numbers of the tile's second half left out, or in the places of the first, and writes behind the end."""
+    text, behind = turn(",".join(map(str, (1, *shape)[-3:])), "bf16"), 64
+    major, minor = torch.cuda.get_device_capability()
+    target = target_for_device(f"cuda:sm_{major}{minor}")
+    [outcome] = compile_regions({"a": text}, target, timeout=120, plans=True).values()
+    assert isinstance(outcome, LaunchPlan), outcome
+    assert {step["tiling"] for step in outcome.steps["steps"] if step["op"] == "dispatch"} == {"transposed"}
+    x = torch.randn((1, *shape)[-3:], device="cuda", dtype=torch.bfloat16)
+    whole = torch.full((x.numel() + behind,), 7.0, device="cuda", dtype=x.dtype)
+    y = whole[:-behind].view(x.mT.shape)
+    _runner(text, outcome)(x, y)
+    assert torch.equal(y, x.mT)
+    assert (whole[-behind:] == 7).all()
+
+
+HALF_WORK = {
+    "norm": lambda x: torch.nn.functional.layer_norm(x, x.shape[-1:]),
+    "norm of a sum": lambda x: torch.nn.functional.layer_norm(x + x.sin(), x.shape[-1:]),
+    "in float32": lambda x: torch.softmax(x.float(), -1),
+    "columns": lambda x: (x * 2).sum(-2),
+    "columns of products": lambda x: (x * x.cos()).sum(-2),
+    "two sums of columns": lambda x: (x.sum(-2), (x * x).sum(-2)),
+}
+
+
+@pytest.mark.parametrize("shape", [(8192, 4096), (4096, 768), (16, 512, 768), (512, 384), (300, 1001)], ids=str)
+@pytest.mark.parametrize("name", HALF_WORK)
+def test_rows_and_columns_of_half_precision(name: str, shape: tuple[int, ...]):
+    """Catches numbers of a longer vector that are added up twice, or not at all."""
+    x, fn = torch.randn(shape, device="cuda").bfloat16() + 0.5, HALF_WORK[name]
+    found, eager, exact = (
+        each if isinstance(each, tuple) else (each,) for each in (_compiled(fn)(x), fn(x), fn(x.double()))
+    )
+    for got, by_eager, true in zip(found, eager, exact, strict=True):
+        floor = torch.finfo(got.dtype).eps / 2 * true.norm()
+        assert (got.double() - true).norm() <= 3 * torch.maximum((by_eager.double() - true).norm(), floor)
 
 
 FEW = (2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 16)
