@@ -77,7 +77,23 @@ def layer_norm_backward(
         return NotImplemented
     if reciprocal.dtype in HALF_PRECISION:
         mean, reciprocal = mean.to(torch.float32), reciprocal.to(torch.float32)
-    return _by_pytorch[_native_layer_norm_backward](gradient, value, normalized_shape, mean, reciprocal, *given)
+    *parameters, wanted = given
+    wide, normalized, *others = (_widened(each) for each in (gradient, value, *parameters))
+    statistics = normalized_shape, mean, reciprocal
+    made = _by_pytorch[_native_layer_norm_backward](wide, normalized, *statistics, *others, wanted)
+    return tuple(
+        each if each is None else each.to(like.dtype) for each, like in zip(made, (value, *parameters), strict=True)
+    )
+
+
+def _widened(value: torch.Tensor | None) -> torch.Tensor | None:
+    """Half precision in float32, by a conversion alone where it lies in rows.
+
+    PyTorch's decomposition converts by one that names a memory format. That is none to passes: it would be computed
+    once for all that takes it.
+    """
+    is_half = value is not None and value.dtype in HALF_PRECISION and value.is_contiguous()
+    return value.to(torch.float32) if value is not None and is_half else value
 
 
 def _is_for_kernels(

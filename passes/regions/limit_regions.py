@@ -8,6 +8,7 @@ from dovetail.dialects.memory.roots import behind_views
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Module, arguments, body, operand_ops, users
 from dovetail.dialects.statements.target import device_type
+from dovetail.dialects.torch_facts.element_types import HALF_PRECISION
 from dovetail.dialects.torch_facts.names import STORE
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.types import require_shaped_info, tensor_info
@@ -15,6 +16,7 @@ from dovetail.passes.base import Pass
 from dovetail.passes.costs.cost_model import MOST_BINDINGS, costs_of
 from dovetail.passes.regions.pieces import Piece, by_stores, divided, is_work
 from dovetail.passes.regions.split_region import replace_region
+from dovetail.passes.rewriting.pointwise import converts
 from dovetail.passes.rewriting.sums import reduced_dims
 
 
@@ -38,9 +40,19 @@ def _adds_columns(op: ir.Operation) -> bool:
 
 
 def _terms(op: ir.Operation) -> ir.Operation | None:
-    """The work that computes what `op` reduces, through views; None for the region's argument."""
+    """The work that computes what `op` reduces, through views; None for the region's argument, also a widened one.
+
+    That IREE widens in each kernel that takes it.
+    """
     made = behind_views(op.operands[0])
-    return made if made is not None and is_work(made) else None
+    return made if made is not None and is_work(made) and not _widens_argument(made) else None
+
+
+def _widens_argument(op: ir.Operation) -> bool:
+    if not converts(op) or behind_views(op.operands[0]) is not None:
+        return False
+    before, after = (require_shaped_info(value.type).dtype for value in (op.operands[0], op.results[0]))
+    return before in HALF_PRECISION and after == "float32"
 
 
 def _is_added_up(made: ir.Operation, like: ir.Operation) -> bool:

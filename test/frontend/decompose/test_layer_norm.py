@@ -4,9 +4,10 @@ import math
 
 import pytest
 import torch
+from torch.fx.experimental.proxy_tensor import make_fx
 
 import dovetail
-from dovetail.frontend.decompose.norms import layer_norm
+from dovetail.frontend.decompose.norms import layer_norm, layer_norm_backward
 
 SPECIAL = [0.0, -0.0, 1.0, 3.0, 1e-30, 1e18, 1e19, math.inf, -math.inf, math.nan]
 
@@ -137,3 +138,22 @@ def test_gradients_of_many_numbers_are_one_library_call(op_by_op):
     assert not calls(x, weight)
     assert calls(x, weight, bias, further=(800, 7, 2)) == 1
     assert not calls(x[:600], weight, bias, further=(800, 7, 2))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_gradients_of_half_precision_are_of_its_types(dtype: torch.dtype):
+    """Would catch gradients of float32 for what was widened, and conversions that name a memory format, not merged."""
+    gradient, value, weight = (torch.randn(sizes).to(dtype) for sizes in ((6, 32), (6, 32), (32,)))
+    bias = torch.randn(32)
+    _, mean, reciprocal = torch.native_layer_norm(value, (32,), weight, bias.to(dtype), 1e-5)
+
+    def gradients(*given: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
+        return layer_norm_backward(gradient, value, [32], mean, reciprocal, *given, [True, True, True])
+
+    graph = make_fx(gradients)(weight, bias).graph
+    assert not any("memory_format" in node.kwargs for node in graph.nodes)
+    assert [each.dtype for each in gradients(weight, bias)] == [dtype, dtype, torch.float32]
+    assert gradients(None, None)[1:] == (None, None)
+    turned = layer_norm_backward(gradient.t().contiguous().t(), value, [32], mean, reciprocal, weight, bias, [True] * 3)
+    for ours, others in zip(gradients(weight, bias), turned, strict=True):
+        assert torch.equal(ours, others)
