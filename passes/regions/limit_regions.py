@@ -90,8 +90,8 @@ class LimitRegionsPass(Pass, name="limit-regions", runs_at="regions"):
     IREE computes what a reduction reads once more for what uses both, so its compile time doubles with each reduction
     of what an earlier one gave. Such a chain is cut. What makes very many results is halved, if the halves have little
     in common. Single numbers get regions of their own, if they are many: IREE computes them in one dispatch. On a GPU,
-    what a sum of columns adds up and something else takes is computed before it: of both, IREE makes one kernel, of
-    which no thread's share fits its registers.
+    what a sum of columns adds up and something else takes is computed before it, unless that is a widened argument: of
+    both, IREE makes one kernel, of which no thread's share fits its registers.
 
     Before:  `call @region(%a, %d)`, in which 12 reductions depend on each other
     After:   `call @region_0(%a, %m)` with the first 6, and `call @region_1(%v, %d)` with the others
