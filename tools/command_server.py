@@ -162,11 +162,21 @@ def _work_here(_: str, work: Callable[[], int]) -> int:
     return work()
 
 
+def _opened(process: int) -> int | None:
+    """A file descriptor of `process` (pidfd); None where it has ended, as an owner may before its server has begun."""
+    try:
+        return os.pidfd_open(process)
+    except ProcessLookupError:
+        return None
+
+
 def main() -> None:
     """Serves the listening socket and the owner that `start` names, and removes the socket."""
     listener = socket.socket(fileno=int(sys.argv[1]))
     try:
-        serve(listener, os.pidfd_open(int(sys.argv[2])))
+        owner = _opened(int(sys.argv[2]))
+        if owner is not None:
+            serve(listener, owner)
     finally:
         shutil.rmtree(Path(listener.getsockname()).parent)
         gc.unfreeze()  # or nanobind reports all that is left as leaks

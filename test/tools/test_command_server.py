@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -119,3 +120,18 @@ def test_a_command_ends_with_its_client(waiting: tuple) -> None:
     client, command = waiting
     client.kill()
     assert _soon(lambda: not command.is_running())
+
+
+def test_an_owner_that_has_ended_already(tmp_path):
+    """Catches a server that fails, and prints so in the midst of lit's lines, since lit had nothing to run."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    place = tmp_path / "server"
+    place.mkdir()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(place / "socket"))
+        listener.listen()
+        command = [sys.executable, "-m", "dovetail.tools.command_server", str(listener.fileno()), str(ended.pid)]
+        served = subprocess.run(command, pass_fds=[listener.fileno()], capture_output=True, text=True)
+    assert (served.returncode, served.stderr) == (0, "")
+    assert not place.exists()
