@@ -15,9 +15,9 @@ from dovetail.dialects.reading import Module
 from dovetail.dialects.statements.calls import fallbacks
 from dovetail.dialects.statements.target import device_of
 from dovetail.errors import StrictError
-from dovetail.loading import Loaded, Regions, flushed, launchers, several_loops, write_plans
+from dovetail.loading import Loaded, Regions, flushed, launchers, read_later, several_loops, write_plans
 from dovetail.options import Options
-from dovetail.passes.pipeline import Pipeline, fallback_pipeline, launch_pipeline, split_pipeline
+from dovetail.passes.pipeline import Pipeline, apart_pipeline, fallback_pipeline, launch_pipeline, split_pipeline
 from dovetail.passes.regions.pieces import pieces_of, work_count
 from dovetail.passes.running.runner import Runner
 from dovetail.runtime.load_plan import Launcher, planned
@@ -104,6 +104,10 @@ def _settled(
         runner.run(split_pipeline(name), module)
     if apart:
         return None
+    late = read_later(module, ready)
+    if late:
+        log.info("regions %s share no memory with operands: no plan shows that these are read before", ", ".join(late))
+        runner.run(apart_pipeline(late), module)
     wrong = flushed(module, ready)
     for name, reason in wrong.items():
         runner.run(fallback_pipeline([name], reason), module)

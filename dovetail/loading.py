@@ -22,6 +22,7 @@ from dovetail.dialects.torch_facts.subnormals import telling_op
 from dovetail.dialects.torch_facts.types import is_open_type
 from dovetail.options import Options
 from dovetail.passes.launches.import_plans import import_plans
+from dovetail.passes.memory.shared import shared_by
 from dovetail.runtime.launches.iree_executable import Executable
 from dovetail.runtime.load_plan import Launcher, load_plan, unavailable, unloadable
 
@@ -163,6 +164,24 @@ def several_loops(module: ir.Module, ready: Mapping[str, Loaded]) -> list[str]:
         for name, region in Module(module).regions.items()
         if (handed := handed_on(region)) and not all(_is_in_one_loop(memory, ready[name]) for memory in handed.values())
     ]
+
+
+def read_later(module: ir.Module, ready: Mapping[str, Loaded]) -> list[str]:
+    """The regions that may read an operand after they have overwritten it with a result that shares its memory.
+
+    A plan is the evidence that they don't: it launches one function with the operand, and nothing writes there before.
+    """
+    pairs = {
+        name: {pair for call in calls for pair in shared_by(call)} for name, calls in Module(module).calls().items()
+    }
+    return [name for name, each in pairs.items() if not all(_is_read_first(*pair, ready[name]) for pair in each)]
+
+
+def _is_read_first(read: int, written: int, each: Loaded) -> bool:
+    if not isinstance(each, LaunchPlan):
+        return False
+    reading, writing = each.touching(read), each.touching(written)
+    return [step["op"] for step in reading] == ["dispatch"] and writing[0] is reading[0]
 
 
 def _is_in_one_loop(memory: ir.Value, each: Loaded) -> bool:

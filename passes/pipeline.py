@@ -36,6 +36,7 @@ from dovetail.passes.layouts.lay_out_results import LayOutResultsPass
 from dovetail.passes.layouts.lay_out_stated import LayOutStatedPass
 from dovetail.passes.layouts.turn_earlier import TurnEarlierPass
 from dovetail.passes.levels.verify_level import VerifyLevelPass
+from dovetail.passes.memory.keep_apart import KeepApartPass
 from dovetail.passes.memory.plan_memory import PlanMemoryPass
 from dovetail.passes.memory.verify_memory import VerifyMemoryPass
 from dovetail.passes.partition.partition import PartitionPass
@@ -200,6 +201,11 @@ def fallback_pipeline(regions: list[str], reason: str) -> Pipeline:
 def split_pipeline(region: str) -> Pipeline:
     """What to try first when IREE did not compile `region`."""
     return (SplitRegionPass(region), ChooseDriversPass(), *_AFTER_CHANGES)
+
+
+def apart_pipeline(regions: list[str]) -> Pipeline:
+    """What to run when plans of `regions` do not show that results may lie where operands die."""
+    return (KeepApartPass("+".join(regions)), *_AFTER_CHANGES)
 
 
 def library_pipeline(regions: list[str], reason: str) -> Pipeline:

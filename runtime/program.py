@@ -6,6 +6,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.backends.python.emitter import Emitter, Source
+from dovetail.backends.python.memory import reused
 from dovetail.dialects.attributes import BACKWARD, CURRENT_DEVICE, FORWARD
 from dovetail.dialects.control_flow import subgraphs
 from dovetail.dialects.dovetail import AllocOp, FreeOp, SetMetadataOp, TouchOp, WriteOp
@@ -55,7 +56,10 @@ def load_plain_program(
     written = of_class(body(found.call), WriteOp, TouchOp, SetMetadataOp)
     interrupted = Interrupted() if written and found.borders else None
 
-    def emit(name: str, helpers: Mapping[str, Callable] = HOST_HELPERS) -> Callable:
+    are_compiled = found.regions.keys() <= executables.keys()
+    host_helpers = {**HOST_HELPERS, "reused": reused} if are_compiled else HOST_HELPERS
+
+    def emit(name: str, helpers: Mapping[str, Callable] = host_helpers) -> Callable:
         has_layouts = layouts is not None and name in found.of(Role.BACKWARD)
         source = Emitter(found.functions[name], bindings, helpers, has_layouts).emit()
         sources.append(source)

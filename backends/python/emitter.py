@@ -78,10 +78,11 @@ class Emitter:
 
     `bindings` gives the callables for called functions, by symbol. Of `helpers`, "with_strides" and "write_..." stand
     in for those of `backends.python.aten`, and "ready", where it is there, is what the operands of updates in place go
-    through, so that no copy of them can fail later. With `has_layouts` it also takes the strides of what `@layouts`
-    returns, which operands in the backward lie as. `starts` counts the lines before each op's. `run` are the op that is
-    emitted and those beside it which Python asks one question for, or makes one call of. `allocators` names what
-    allocates on a GPU.
+    through, so that no copy of them can fail later. "reused" is there where all regions are compiled, which may read
+    what they overwrite; one that runs op by op spoils that first, and gets memory of its own.
+    With `has_layouts` it also takes the strides of what `@layouts` returns, which operands in the backward lie as.
+    `starts` counts the lines before each op's. `run` are the op that is emitted and those beside it which Python asks
+    one question for, or makes one call of. `allocators` names what allocates on a GPU.
     """
 
     function: func.FuncOp

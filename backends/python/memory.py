@@ -81,9 +81,13 @@ def filled(emitter: Emitter, stated: Iterable[OpenSize], numbers: Iterable[ir.Va
 
 
 def emit_alloc(emitter: Emitter, op: AllocOp) -> None:
+    _emit_rows(emitter, op, op.device_name or emitter.home)
+
+
+def _emit_rows(emitter: Emitter, op: AllocOp | ReuseOp, device: str) -> None:
+    """Fresh memory for the result of `op`, row by row."""
     info = require_shaped_info(op.memory.type)
     dtype, memory = emitter.bind(info.dtype, getattr(torch, info.dtype)), emitter.name(op.memory)
-    device = op.device_name or emitter.home
     if info.is_static:
         emitter.line(f"{memory} = {_allocate(emitter, device)}({_layout(emitter, op.memory)})")
     elif device != CPU:
@@ -91,10 +95,10 @@ def emit_alloc(emitter: Emitter, op: AllocOp) -> None:
         shape = ", ".join(filled(emitter, info.shape, op.numbers))
         emitter.line(f"{memory} = {empty}([{shape}], dtype={dtype}, device={home})")
     else:
-        _emit_open_alloc(emitter, op, dtype)
+        _emit_open_rows(emitter, op, dtype)
 
 
-def _emit_open_alloc(emitter: Emitter, op: AllocOp, dtype: str) -> None:
+def _emit_open_rows(emitter: Emitter, op: AllocOp | ReuseOp, dtype: str) -> None:
     stated = require_shaped_info(op.memory.type).shape
     shape, memory = filled(emitter, stated, op.numbers), emitter.name(op.memory)
     strides = row_major_products(stated, op.numbers)
@@ -112,14 +116,25 @@ def emit_reuse(emitter: Emitter, op: ReuseOp) -> None:
     On a GPU, PyTorch's allocator gives what has died to who asks next, in half the time that another tensor takes.
     """
     memory, dead = emitter.name(op.memory), emitter.name(op.dead)
-    is_same = op.dead.type == op.memory.type
+    if op.is_shared and "reused" not in emitter.helpers:
+        _emit_rows(emitter, op, emitter.home)
+        return
+    is_same = op.dead.type == op.memory.type or (op.is_shared and _is_alike(emitter, op))
     if not is_same and emitter.home != CPU:
         forget(emitter, op.dead)
         emitter.line(f"{memory} = {_allocate(emitter, emitter.home)}({_layout(emitter, op.memory)})")
         return
     made = dead if is_same else f"{emitter.bind('reused', reused)}({dead}, {_layout(emitter, op.memory)})"
     emitter.line(f"{memory} = {made}")
-    forget(emitter, op.dead)
+    if not op.is_shared:
+        forget(emitter, op.dead)
+
+
+def _is_alike(emitter: Emitter, op: ReuseOp) -> bool:
+    """Whether memory that is shared has the sizes of what lies there, row by row: open ones have."""
+    dead, made = require_shaped_info(op.dead.type), require_shaped_info(op.memory.type)
+    known = emitter.buffers.strides.get(op.dead)
+    return dead == made and (not made.is_static or known == require_tensor_info(op.memory.type).contiguous_strides)
 
 
 def _allocate(emitter: Emitter, device: str) -> str:

@@ -97,7 +97,7 @@ def _use(buffers: Buffers, saved: int) -> MemoryUse:
             allocated.append(buffers.by_value[op.results[0]].nbytes)
         elif op.name in (FreeOp.OPERATION_NAME, ReuseOp.OPERATION_NAME):
             dead = buffers.by_value[op.operands[0]]
-            ends[dead] = index
+            ends.setdefault(dead, index)  # what was shared with a region's result is freed besides
             for result in op.results:
                 reused.append(buffers.by_value[result].nbytes)
                 held[buffers.by_value[result]] = held.get(dead, 0)

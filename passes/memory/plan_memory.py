@@ -3,17 +3,22 @@
 from collections.abc import Mapping
 
 from torch_mlir import ir
+from torch_mlir.dialects import func
 
+from dovetail.dialects.attributes import SIZES
 from dovetail.dialects.dovetail import AllocOp, FreeOp, ReuseOp
 from dovetail.dialects.dovetail.ops.alloc import alloc
+from dovetail.dialects.dovetail.ops.reuse import reuse
 from dovetail.dialects.memory.buffer import Buffer, MemoryOrigin
 from dovetail.dialects.memory.buffers import Buffers, all_host_buffers
-from dovetail.dialects.memory.memory_use import held_bytes, private_arguments
-from dovetail.dialects.reading import COMPUTING, Module, Role, body, of_class, role
-from dovetail.dialects.statements.devices import Devices
+from dovetail.dialects.memory.memory_use import private_arguments
+from dovetail.dialects.reading import COMPUTING, Module, Role, body, copy_attributes, of_class, role, users
+from dovetail.dialects.statements.devices import CPU, Devices
 from dovetail.passes.base import Pass
 from dovetail.passes.memory.donation import Donors, set_donated
+from dovetail.passes.memory.lives import Lives
 from dovetail.passes.memory.reuse import Scan
+from dovetail.passes.memory.shared import find_shared
 
 
 class PlanMemoryPass(Pass, name="plan-memory", runs_at="regions"):
@@ -36,7 +41,7 @@ class PlanMemoryPass(Pass, name="plan-memory", runs_at="regions"):
         donors = next((Donors(buffers[name]).numbers for name in found.of(Role.FORWARD)), frozenset[int]())
         for each in buffers.values():
             is_backward = role(each.function) is Role.BACKWARD
-            set_donated(each.function, _plan(each, donors if is_backward else frozenset(), devices))
+            set_donated(each.function, _plan(each, donors if is_backward else frozenset(), found, devices))
 
 
 def drop_plan(module: Module) -> None:
@@ -46,21 +51,31 @@ def drop_plan(module: Module) -> None:
             if op.name == FreeOp.OPERATION_NAME:
                 op.erase()
             else:
-                _replace(op, None)
+                with op.location, ir.InsertionPoint(op):
+                    _replace(op, alloc(op.results[0].type, op.opview.numbers))
         set_donated(function_op, frozenset())
 
 
-def _plan(buffers: Buffers, donors: frozenset[int], devices: Devices) -> frozenset[int]:
+def _plan(buffers: Buffers, donors: frozenset[int], module: Module, devices: Devices) -> frozenset[int]:
     """Plans one function; returns the positions of the arguments whose memory is reused."""
     arguments = private_arguments(buffers)
     elsewhere = {each for each in buffers.all if devices.of(each.root) != devices.home}
-    scan = Scan(buffers, held_bytes(buffers), frozenset(arguments[index] for index in donors), elsewhere)
+    lives = Lives(buffers, frozenset(arguments[index] for index in donors), elsewhere)
+    shared = find_shared(lives, module) if devices.home == CPU else {}
+    scan = Scan(lives, shared)
     allocated = [buffers.by_value[op.results[0]] for op in of_class(buffers.ops, AllocOp)]
-    taken = {buffer: dead for buffer in allocated if (dead := scan.take(buffer)) is not None}
-    _free(buffers, scan.ends, {*taken.values()}, {*arguments.values()})
-    for buffer, dead in reversed([*taken.items()]):  # later ones first, for one may take what an earlier one has taken
-        _replace(buffer.root.owner.operation, dead.root)
-    reused = {*taken.values()}
+    apart = [buffer for buffer in allocated if buffer not in shared]
+    taken = {buffer: dead for buffer in apart if (dead := scan.take(buffer)) is not None}
+    _free(buffers, lives.ends, {*taken.values()}, {*arguments.values()})
+    # Later ones first, for one may take what an earlier one has taken.
+    for buffer in reversed(allocated):
+        if buffer in shared:
+            _share(buffer.root.owner.operation, shared[buffer].root)
+        elif buffer in taken:
+            op = buffer.root.owner.operation
+            with op.location, ir.InsertionPoint(op):
+                _replace(op, reuse(taken[buffer].root, op.results[0].type))
+    reused = {*taken.values(), *shared.values()}
     return frozenset(index for index, buffer in arguments.items() if buffer in reused)
 
 
@@ -72,10 +87,14 @@ def _free(buffers: Buffers, ends: Mapping[Buffer, int], reused: set[Buffer], arg
                 FreeOp.build([buffer.root])
 
 
-def _replace(op: ir.Operation, dead: ir.Value | None) -> None:
-    """Makes the memory that `op` makes where `dead` is, or anew."""
-    type_ = op.results[0].type
-    with op.location, ir.InsertionPoint(op):
-        made = alloc(type_) if dead is None else ReuseOp.build([dead], [type_])
+def _share(op: ir.Operation, dead: ir.Value) -> None:
+    """Makes what `op` allocates where `dead` is, just before the region that takes both."""
+    call = next(each for each in users(op.results[0]) if each.name == func.CallOp.OPERATION_NAME)
+    with op.location, ir.InsertionPoint(call):
+        _replace(op, reuse(dead, op.results[0].type, list(op.operands), is_shared=True))
+
+
+def _replace(op: ir.Operation, made: AllocOp | ReuseOp) -> None:
+    copy_attributes(op, made, SIZES)
     op.results[0].replace_all_uses_with(made.memory)
     op.erase()

@@ -11,12 +11,13 @@ from dovetail.dialects.dovetail import FreeOp, ReuseOp
 from dovetail.dialects.memory.buffer import Buffer, MemoryOrigin
 from dovetail.dialects.memory.buffers import Buffers, all_host_buffers
 from dovetail.dialects.memory.memory_use import held_bytes, private_arguments
-from dovetail.dialects.reading import Module, Role, arguments, role
+from dovetail.dialects.reading import Module, Role, arguments, role, users
 from dovetail.dialects.statements.calls import donated
 from dovetail.dialects.statements.devices import Devices
 from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.memory.donation import Donors
+from dovetail.passes.memory.shared import why_apart
 
 Broken = tuple[ir.Operation, str]
 
@@ -26,7 +27,8 @@ class VerifyMemoryPass(Pass, name="verify-memory", runs_at="regions"):
 
     No use of memory after its end, no second end; what is reused is the function's own, dead through every view, and
     large enough; what the caller gets is in memory of just its bytes; a region's result overlaps none of the region's
-    other arguments; and what `@backward` overwrites is held by the program alone.
+    other arguments but what dies there and is read element by element; and what `@backward` overwrites is held by the
+    program alone.
     """
 
     def run(self, module: ir.Module) -> bool:
@@ -41,7 +43,7 @@ class VerifyMemoryPass(Pass, name="verify-memory", runs_at="regions"):
                     raise fail(function_op, f"'@{name}' has '{DONATED}' on argument {index}, but {reason}")
         devices = Devices(module)
         for each in buffers.values():
-            broken = next(_Checker(each, devices).broken(), None)
+            broken = next(_Checker(each, found, devices).broken(), None)
             if broken is not None:
                 raise fail(broken[0], broken[1])
         return False
@@ -50,13 +52,15 @@ class VerifyMemoryPass(Pass, name="verify-memory", runs_at="regions"):
 class _Checker:
     """The rules for one function, in the order of its ops."""
 
-    def __init__(self, buffers: Buffers, devices: Devices):
-        self.buffers, self.devices = buffers, devices
+    def __init__(self, buffers: Buffers, module: Module, devices: Devices):
+        self.buffers, self.module, self.devices = buffers, module, devices
         self.sizes = held_bytes(buffers)
         self.private = set(private_arguments(buffers).values())
         taken = arguments(buffers.function)
         self.donated = {buffers.by_value[taken[index]] for index in donated(buffers.function)}
         self.ended: dict[Buffer, ir.Operation] = {}
+        # By what a region overwrites while it reads it, the call.
+        self.shared: dict[Buffer, ir.Operation] = {}
 
     def broken(self) -> Iterator[Broken]:
         """Each op that breaks a rule, with the rule in a verifier's words."""
@@ -68,13 +72,20 @@ class _Checker:
                     self.ended[self.buffers.by_value[op.operands[0]]] = op
                 case ReuseOp.OPERATION_NAME:
                     yield from self._broken_reuse(op)
-                    self.ended[self.buffers.by_value[op.operands[0]]] = op
+                    dead = self.buffers.by_value[op.operands[0]]
+                    if op.opview.is_shared:
+                        yield from self._broken_sharing(op.opview, dead)
+                    else:
+                        self.ended[dead] = op
                 case func.CallOp.OPERATION_NAME:
                     yield from self._broken_call(op)
         yield from self._broken_results(self.buffers.ops[-1])
 
     def _broken_use(self, op: ir.Operation) -> Iterator[Broken]:
         for buffer in self.buffers.used(op):
+            overwrites = self.shared.get(buffer, op)
+            if overwrites != op and op.name != FreeOp.OPERATION_NAME:
+                yield op, f"uses memory that a region overwrites ({overwrites.location})"
             if buffer in self.ended:
                 how = "frees memory a second time, it" if isinstance(op.opview, FreeOp) else "uses memory that"
                 yield op, f"{how} died at {self.ended[buffer].location}"
@@ -104,6 +115,18 @@ class _Checker:
         if has < made.nbytes:
             yield op, f"makes {made.nbytes} bytes of memory out of {has}"
         self.sizes[made] = has
+
+    def _broken_sharing(self, op: ReuseOp, dead: Buffer) -> Iterator[Broken]:
+        calls = [each for each in users(op.memory) if each.name == func.CallOp.OPERATION_NAME]
+        values = list(calls[0].operands) if calls else []
+        takes = [index for index, value in enumerate(values) if self.buffers.by_value.get(value) is dead]
+        if len(calls) != 1 or len(takes) != 1:
+            yield op, "shares memory with a result, expected one region that takes both"
+            return
+        (self.shared[dead],) = calls
+        why = why_apart(self.buffers, calls[0], takes[0], values.index(op.memory), self.module)
+        if why:
+            yield op, f"shares memory with a result, but {why}"
 
     def _broken_call(self, op: ir.Operation) -> Iterator[Broken]:
         """IREE is not alias safe: docs/iree-region-abi.md."""

@@ -5,6 +5,7 @@
 //
 // Catches memory that is not used again once it is dead; memory that is, while a view of it is still needed, while a
 // custom op may have kept it, or for the user's result though it is larger; and a plan that is not replaced by a new one.
+// Regions transpose what they read, so that no result may lie where an operand lies: shared_memory.mlir has those that do.
 
 // Dead memory of the same size becomes the third region's result: that of the first, whose view %t died with %2. The
 // result itself is not freed, nor is the argument.
@@ -46,7 +47,10 @@ module attributes {dovetail.level = "regions"} {
     return %o : !r
   }
   func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
-    %0 = torch.aten.exp %x : !v -> !v
+    %zero = torch.constant.int 0
+    %one = torch.constant.int 1
+    %t = torch.aten.transpose.int %x, %zero, %one : !v, !torch.int, !torch.int -> !v
+    %0 = torch.aten.exp %t : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
   }
@@ -89,7 +93,11 @@ module attributes {dovetail.level = "regions"} {
     return %o : !r
   }
   func.func private @forward_region_0(%x: !v, %y: !v, %a: !m) attributes {dovetail.role = "region"} {
-    %0 = torch.aten.mul.Tensor %x, %y : !v, !v -> !v
+    %zero = torch.constant.int 0
+    %one = torch.constant.int 1
+    %t = torch.aten.transpose.int %x, %zero, %one : !v, !torch.int, !torch.int -> !v
+    %u = torch.aten.transpose.int %y, %zero, %one : !v, !torch.int, !torch.int -> !v
+    %0 = torch.aten.mul.Tensor %t, %u : !v, !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
   }
@@ -207,12 +215,18 @@ module attributes {dovetail.level = "regions"} {
     return
   }
   func.func private @backward_region_0(%x: !v, %y: !v, %a: !m) attributes {dovetail.role = "region"} {
-    %0 = torch.aten.mul.Tensor %x, %y : !v, !v -> !v
+    %zero = torch.constant.int 0
+    %one = torch.constant.int 1
+    %t = torch.aten.transpose.int %y, %zero, %one : !v, !torch.int, !torch.int -> !v
+    %0 = torch.aten.mul.Tensor %x, %t : !v, !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
   }
   func.func private @backward_region_1(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
-    %0 = torch.aten.neg %x : !v -> !v
+    %zero = torch.constant.int 0
+    %one = torch.constant.int 1
+    %t = torch.aten.transpose.int %x, %zero, %one : !v, !torch.int, !torch.int -> !v
+    %0 = torch.aten.neg %t : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
   }

@@ -554,3 +554,175 @@ module attributes {dovetail.level = "regions"} {
     return
   }
 }
+
+// -----
+
+// Memory that a region reads while it overwrites it: right.
+!v = !torch.vtensor<[32,32],f32>
+!m = !torch.tensor<[32,32],f32>
+!r = !dovetail.ref<!v, strided<[32, 1]>>
+module attributes {dovetail.level = "regions"} {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %1 = torch.operator "torch.aten.mm"(%0, %0) {dovetail.reason = "test"} : (!v, !v) -> !v
+    %a = "dovetail.reuse"(%1) {shared} : (!v) -> !m
+    call @forward_region_0(%1, %0, %a) : (!v, !v, !m) -> ()
+    "dovetail.free"(%1) : (!v) -> ()
+    %2 = torch.copy.to_vtensor %a : !v
+    %o = "dovetail.own"(%2) {requires_grad = false} : (!v) -> !r
+    return %o : !r
+  }
+  func.func private @forward_region_0(%x: !v, %y: !v, %a: !m) attributes {dovetail.role = "region"} {
+    %0 = torch.aten.exp %x : !v -> !v
+    %1 = torch.aten.mul.Tensor %0, %y : !v, !v -> !v
+    torch.overwrite.tensor.contents %1 overwrites %a : !v, !m
+    return
+  }
+  func.func private @forward_region_1(%x: !v, %y: !v, %a: !m) attributes {dovetail.role = "region"} {
+    %zero = torch.constant.int 0
+    %one = torch.constant.int 1
+    %0 = torch.aten.transpose.int %x, %zero, %one : !v, !torch.int, !torch.int -> !v
+    %1 = torch.aten.mul.Tensor %0, %y : !v, !v -> !v
+    torch.overwrite.tensor.contents %1 overwrites %a : !v, !m
+    return
+  }
+}
+
+// -----
+
+// The same, but the region reads an element for another than takes its place.
+!v = !torch.vtensor<[32,32],f32>
+!m = !torch.tensor<[32,32],f32>
+!r = !dovetail.ref<!v, strided<[32, 1]>>
+module attributes {dovetail.level = "regions"} {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %1 = torch.operator "torch.aten.mm"(%0, %0) {dovetail.reason = "test"} : (!v, !v) -> !v
+    // expected-error @+1 {{'dovetail.reuse' op shares memory with a result, but an element is read for more than the one that takes its place}}
+    %a = "dovetail.reuse"(%1) {shared} : (!v) -> !m
+    call @forward_region_1(%1, %0, %a) : (!v, !v, !m) -> ()
+    "dovetail.free"(%1) : (!v) -> ()
+    %2 = torch.copy.to_vtensor %a : !v
+    %o = "dovetail.own"(%2) {requires_grad = false} : (!v) -> !r
+    return %o : !r
+  }
+  func.func private @forward_region_0(%x: !v, %y: !v, %a: !m) attributes {dovetail.role = "region"} {
+    %0 = torch.aten.exp %x : !v -> !v
+    %1 = torch.aten.mul.Tensor %0, %y : !v, !v -> !v
+    torch.overwrite.tensor.contents %1 overwrites %a : !v, !m
+    return
+  }
+  func.func private @forward_region_1(%x: !v, %y: !v, %a: !m) attributes {dovetail.role = "region"} {
+    %zero = torch.constant.int 0
+    %one = torch.constant.int 1
+    %0 = torch.aten.transpose.int %x, %zero, %one : !v, !torch.int, !torch.int -> !v
+    %1 = torch.aten.mul.Tensor %0, %y : !v, !v -> !v
+    torch.overwrite.tensor.contents %1 overwrites %a : !v, !m
+    return
+  }
+}
+
+// -----
+
+// The operand is needed once more.
+!v = !torch.vtensor<[32,32],f32>
+!m = !torch.tensor<[32,32],f32>
+!r = !dovetail.ref<!v, strided<[32, 1]>>
+module attributes {dovetail.level = "regions"} {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %1 = torch.operator "torch.aten.mm"(%0, %0) {dovetail.reason = "test"} : (!v, !v) -> !v
+    %a = "dovetail.reuse"(%1) {shared} : (!v) -> !m
+    call @forward_region_0(%1, %0, %a) : (!v, !v, !m) -> ()
+    %3 = torch.copy.to_vtensor %a : !v
+    // expected-error @+1 {{'torch.operator' op uses memory that a region overwrites (loc(}}
+    %2 = torch.operator "torch.aten.mm"(%1, %3) {dovetail.reason = "test"} : (!v, !v) -> !v
+    "dovetail.free"(%a) : (!m) -> ()
+    "dovetail.free"(%1) : (!v) -> ()
+    %o = "dovetail.own"(%2) {requires_grad = false} : (!v) -> !r
+    return %o : !r
+  }
+  func.func private @forward_region_0(%x: !v, %y: !v, %a: !m) attributes {dovetail.role = "region"} {
+    %0 = torch.aten.exp %x : !v -> !v
+    %1 = torch.aten.mul.Tensor %0, %y : !v, !v -> !v
+    torch.overwrite.tensor.contents %1 overwrites %a : !v, !m
+    return
+  }
+  func.func private @forward_region_1(%x: !v, %y: !v, %a: !m) attributes {dovetail.role = "region"} {
+    %zero = torch.constant.int 0
+    %one = torch.constant.int 1
+    %0 = torch.aten.transpose.int %x, %zero, %one : !v, !torch.int, !torch.int -> !v
+    %1 = torch.aten.mul.Tensor %0, %y : !v, !v -> !v
+    torch.overwrite.tensor.contents %1 overwrites %a : !v, !m
+    return
+  }
+}
+
+// -----
+
+// No region takes both.
+!v = !torch.vtensor<[32,32],f32>
+!m = !torch.tensor<[32,32],f32>
+!r = !dovetail.ref<!v, strided<[32, 1]>>
+module attributes {dovetail.level = "regions"} {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %1 = torch.operator "torch.aten.mm"(%0, %0) {dovetail.reason = "test"} : (!v, !v) -> !v
+    // expected-error @+1 {{'dovetail.reuse' op shares memory with a result, expected one region that takes both}}
+    %a = "dovetail.reuse"(%1) {shared} : (!v) -> !m
+    call @forward_region_0(%0, %0, %a) : (!v, !v, !m) -> ()
+    "dovetail.free"(%1) : (!v) -> ()
+    %2 = torch.copy.to_vtensor %a : !v
+    %o = "dovetail.own"(%2) {requires_grad = false} : (!v) -> !r
+    return %o : !r
+  }
+  func.func private @forward_region_0(%x: !v, %y: !v, %a: !m) attributes {dovetail.role = "region"} {
+    %0 = torch.aten.exp %x : !v -> !v
+    %1 = torch.aten.mul.Tensor %0, %y : !v, !v -> !v
+    torch.overwrite.tensor.contents %1 overwrites %a : !v, !m
+    return
+  }
+  func.func private @forward_region_1(%x: !v, %y: !v, %a: !m) attributes {dovetail.role = "region"} {
+    %zero = torch.constant.int 0
+    %one = torch.constant.int 1
+    %0 = torch.aten.transpose.int %x, %zero, %one : !v, !torch.int, !torch.int -> !v
+    %1 = torch.aten.mul.Tensor %0, %y : !v, !v -> !v
+    torch.overwrite.tensor.contents %1 overwrites %a : !v, !m
+    return
+  }
+}
+
+// -----
+
+// Another operand lies there, too: it is read for other elements.
+!v = !torch.vtensor<[32,32],f32>
+!m = !torch.tensor<[32,32],f32>
+!r = !dovetail.ref<!v, strided<[32, 1]>>
+module attributes {dovetail.level = "regions"} {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %1 = torch.operator "torch.aten.mm"(%0, %0) {dovetail.reason = "test"} : (!v, !v) -> !v
+    %t = torch.operator "torch.aten.detach"(%1) {dovetail.reason = "test"} : (!v) -> !v
+    // expected-error @+1 {{'dovetail.reuse' op shares memory with a result, expected one region that takes both}}
+    %a = "dovetail.reuse"(%1) {shared} : (!v) -> !m
+    call @forward_region_0(%1, %t, %a) : (!v, !v, !m) -> ()
+    "dovetail.free"(%1) : (!v) -> ()
+    %2 = torch.copy.to_vtensor %a : !v
+    %o = "dovetail.own"(%2) {requires_grad = false} : (!v) -> !r
+    return %o : !r
+  }
+  func.func private @forward_region_0(%x: !v, %y: !v, %a: !m) attributes {dovetail.role = "region"} {
+    %0 = torch.aten.exp %x : !v -> !v
+    %1 = torch.aten.mul.Tensor %0, %y : !v, !v -> !v
+    torch.overwrite.tensor.contents %1 overwrites %a : !v, !m
+    return
+  }
+  func.func private @forward_region_1(%x: !v, %y: !v, %a: !m) attributes {dovetail.role = "region"} {
+    %zero = torch.constant.int 0
+    %one = torch.constant.int 1
+    %0 = torch.aten.transpose.int %x, %zero, %one : !v, !torch.int, !torch.int -> !v
+    %1 = torch.aten.mul.Tensor %0, %y : !v, !v -> !v
+    torch.overwrite.tensor.contents %1 overwrites %a : !v, !m
+    return
+  }
+}

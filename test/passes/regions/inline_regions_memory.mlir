@@ -39,17 +39,26 @@ module attributes {dovetail.level = "regions"} {
     return %o : !r
   }
   func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
-    %0 = torch.aten.sin %x : !v -> !v
+    %zero = torch.constant.int 0
+    %one = torch.constant.int 1
+    %t = torch.aten.transpose.int %x, %zero, %one : !v, !torch.int, !torch.int -> !v
+    %0 = torch.aten.sin %t : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
   }
   func.func private @forward_region_1(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
-    %0 = torch.aten.exp %x : !v -> !v
+    %zero = torch.constant.int 0
+    %one = torch.constant.int 1
+    %t = torch.aten.transpose.int %x, %zero, %one : !v, !torch.int, !torch.int -> !v
+    %0 = torch.aten.exp %t : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
   }
   func.func private @forward_region_2(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
-    %0 = torch.aten.cos %x : !v -> !v
+    %zero = torch.constant.int 0
+    %one = torch.constant.int 1
+    %t = torch.aten.transpose.int %x, %zero, %one : !v, !torch.int, !torch.int -> !v
+    %0 = torch.aten.cos %t : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
   }

@@ -7,7 +7,9 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 import dovetail
+from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.dialects.context import make_context, parse_module
+from dovetail.passes.memory import plan_memory
 from dovetail.passes.memory.reuse import Scan
 from dovetail.runtime.reference.drawn_inputs import random_inputs
 from dovetail.runtime.reference.executor import run_reference
@@ -61,6 +63,69 @@ def test_dead_memory_becomes_results(monkeypatch):
         call(*inputs)
     assert found <= allocations(lambda: call(*inputs)) - 3
     torch.testing.assert_close(call(*inputs), fn(*inputs))
+
+
+def last(x, w, b):
+    """A product, which dies in a region that reads each of its elements for one of the result's."""
+    return ((x @ w) + b).sigmoid() * 2 - b
+
+
+def sigmoid_of(x, w, b):
+    return (torch.sigmoid((x @ w).unflatten(0, (-1, 2)) + b) * 2 - b).exp() @ w.t()
+
+
+def turned(x, w, b):
+    """The product is read as it lies, transposed: by way of a copy in rows."""
+    return torch.tanh((x @ w).t() * b[0] + 1).exp()
+
+
+def drawn(rows: int, columns: int, dtype: torch.dtype) -> list[torch.Tensor]:
+    generator = torch.Generator().manual_seed(rows)
+    shapes = ((rows, 64), (64, columns), (columns,))
+    return [torch.rand(shape, generator=generator, dtype=dtype) for shape in shapes]
+
+
+@pytest.fixture
+def unshared(monkeypatch):
+    """Gives the results of a function whose results share no memory with operands."""
+
+    def run(fn, *inputs, **options):
+        with monkeypatch.context() as patched:
+            patched.setattr(plan_memory, "find_shared", lambda *_: {})
+            return torch.compile(lambda *given: fn(*given), backend="dovetail", fullgraph=True, **options)(*inputs)
+
+    return run
+
+
+@pytest.mark.parametrize("fn", [last, sigmoid_of, turned])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(("rows", "columns"), [(256, 256), (1002, 517), (34, 100003), (2, 2049)])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_results_where_operands_die_are_the_same(unshared, fn, dtype, rows, columns, dynamic):
+    """Catches a region that reads an element after it has overwritten it, in whatever row, vector or thread."""
+    inputs = drawn(rows, columns, dtype)
+    call = torch.compile(fn, backend="dovetail", fullgraph=True, dynamic=dynamic)
+    expected = unshared(fn, *inputs, dynamic=dynamic)
+    assert all(torch.equal(call(*inputs), expected) for _ in range(3))
+    torch.testing.assert_close(expected, fn(*inputs))
+
+
+def test_results_lie_where_operands_die(unshared):
+    """Catches a block for a result whose region reads an operand that dies there, element by element."""
+    inputs = drawn(SIZE, SIZE, torch.float32)
+    call = compiled(last)
+    call(*inputs)
+    assert allocations(lambda: call(*inputs)) == 1
+
+
+def test_operands_that_several_loops_read_keep_their_memory(monkeypatch):
+    """Catches a result that lies where its region's plan does not show that an operand is read before."""
+    inputs = drawn(SIZE, SIZE, torch.float32)
+    dovetail.stats(reset=True)
+    monkeypatch.setattr(LaunchPlan, "touching", lambda plan, argument: 2 * [{"op": "dispatch"}])
+    call = torch.compile(lambda *given: last(*given), backend="dovetail", fullgraph=True, options={"cache": False})
+    torch.testing.assert_close(call(*inputs), last(*inputs))
+    assert allocations(lambda: call(*inputs)) == 2
 
 
 def test_backward_writes_to_what_was_saved_for_it():
