@@ -72,9 +72,9 @@ class Recorded:
             self._busy.release()
         return self._run(arguments, *more)
 
-    def made(self, address: int) -> bool:
-        """Whether a recording's results lie at `address`."""
-        return any(address in recording.made() for recording in self._recordings)
+    def made(self) -> set[int]:
+        """The addresses of the recordings' results. A replay asks for none: a backward takes hundreds of them."""
+        return set().union(*(recording.made() for recording in self._recordings))
 
     def _recording(self, tensors: list, more: tuple) -> Recording | None:
         """A recording to be replayed for these arguments, perhaps a new one; None if there can't be any."""
@@ -90,7 +90,8 @@ class Recorded:
         if stream not in self._warm:
             self._warm.add(stream)
             return None
-        if not all(self._forward and self._forward.made(_data_ptr(tensors[index])) for index in self._facts.made):
+        made = self._forward.made() if self._forward else set()
+        if not all(_data_ptr(tensors[index]) in made for index in self._facts.made):
             self._count("the values that it takes were saved by a call that was not replayed")
             return None
         return self._record(tensors, more, stream)
@@ -121,7 +122,12 @@ class Recorded:
             self._refuse("it takes no tensors, which tell the GPU")
             return False
         device = tensors[0].get_device() if isinstance(tensors[0], torch.Tensor) else -1
-        if device < 0 or any(self._is_elsewhere(index, each, device) for index, each in enumerate(tensors)):
+        elsewhere = [
+            index
+            for index, each in enumerate(tensors)
+            if not isinstance(each, torch.Tensor) or each.get_device() != device
+        ]
+        if device < 0 or not all(self._is_early(index, tensors[index]) for index in elsewhere):
             self._refuse("its arguments are not all tensors on one GPU")
             return False
         if device != torch_streams.current_device():
@@ -129,16 +135,14 @@ class Recorded:
             return False
         return True
 
-    def _is_elsewhere(self, index: int, argument: object, device: int) -> bool:
-        """Whether no call's `argument` can be on the GPU.
+    def _is_early(self, index: int, argument: object) -> bool:
+        """Whether the forward made this argument, while it was not replayed: a later call's may be on the GPU.
 
-        One that the forward made while it was not replayed may be yet: what attention has in place of a generator's
-        state is made on the CPU, but during a capture.
+        What attention has in place of a generator's state is made on the CPU, but during a capture.
         """
-        if not isinstance(argument, torch.Tensor):
-            return True
-        is_early = index in self._facts.made and self._forward and not self._forward.made(_data_ptr(argument))
-        return argument.get_device() != device and not is_early
+        if not isinstance(argument, torch.Tensor) or index not in self._facts.made or self._forward is None:
+            return False
+        return _data_ptr(argument) not in self._forward.made()
 
     def _refuse(self, reason: str) -> None:
         self._refusal = reason

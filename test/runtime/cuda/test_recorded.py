@@ -8,6 +8,7 @@ import torch
 from graph_stand_in import stand_in_for_graphs
 
 from dovetail.runtime.cuda.recorded import MAX_CAPTURES, MAX_RECORDINGS, Recordable, Recorded
+from dovetail.runtime.cuda.recording import Recording
 from dovetail.runtime.host import below_autograd
 from dovetail.runtime.stats import stats
 
@@ -216,6 +217,29 @@ def test_backward_takes_what_a_replay_saved(device: str, weight: torch.Tensor) -
     assert torch.equal(backward([foreign, tangent])[0], tangent * (foreign > 0))
     [reason] = stats().without_effect
     assert reason.endswith("were saved by a call that was not replayed")
+
+
+def test_replays_do_not_ask_where_all_results_lie(
+    device: str, weight: torch.Tensor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches a backward that collects the forward's results for each value that it takes: 72 times, of a ResNet."""
+    asked = []
+    where = Recording.made
+    monkeypatch.setattr(Recording, "made", lambda recording: asked.append(recording) or where(recording))
+    forward = Recorded(
+        lambda given: tuple(given.pop().clone() for _ in range(9)), Recordable("forward", "", (True,) * 9)
+    )
+    facts = Recordable("backward", "", (*[True] * 9, False), tuple(range(9)))
+    backward = Recorded(lambda given: (sum(given.copy()),), facts, forward)
+    given = inputs(9, device)
+    tangent = torch.randn_like(given[0])
+    stats(reset=True)
+    for _ in range(6):
+        saved = forward(given.copy())
+        backward([*saved, tangent])
+        del saved
+    assert stats().recordings == 2
+    assert len(asked) == 1
 
 
 def test_what_a_forward_makes_on_the_cpu_only_outside_of_captures(
