@@ -1,7 +1,8 @@
 """Compiles a module's regions; what fails is split and tried again before it becomes library calls."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from math import ceil, log2
 
 from torch_mlir import ir
@@ -30,16 +31,18 @@ TIME_OUT_SPLITS = 4
 """How many splits one counts for after a time-out, which costs the whole time limit."""
 
 
-def begin(module: ir.Module, options: Options) -> Regions:
-    """Begins to compile the regions of a module, for which `build` waits; passes that leave them may run meanwhile.
+@contextmanager
+def begun(module: ir.Module, options: Options) -> Iterator[Regions]:
+    """The regions of a module, which compile while passes that leave them run, and for which `build` waits.
 
-    With tuning, which decides how they are compiled, none is begun.
+    What still compiles afterwards is ended. With tuning, which decides how they are compiled, none is begun.
     """
     target = target_for_device(device_of(module))
-    regions = Regions(options, target, RegionCache() if options.cache else None)
-    if not (options.tune and target.drivers):
-        regions.begin(module)
-    return regions
+    with Regions(options, target, RegionCache() if options.cache else None) as regions:
+        if not (options.tune and target.drivers):
+            with timed("regions"):
+                regions.begin(module)
+        yield regions
 
 
 def build(module: ir.Module, options: Options, runner: Runner, regions: Regions) -> dict[str, Launcher]:
@@ -49,7 +52,7 @@ def build(module: ir.Module, options: Options, runner: Runner, regions: Regions)
     number of splits is bounded: twice the logarithm of the region's ops, which isolates one fault and mostly two. A
     region that has no launch plan runs through IREE's runtime, unless it can tell a subnormal number from zero.
 
-    `regions` are those that were begun.
+    `regions` are those that were `begun`.
 
     Raises:
         StrictError: with `options.strict`, if an op falls back to ATen, naming it and the reason.

@@ -19,7 +19,7 @@ from torch_mlir import ir
 from dovetail.accounting import account
 from dovetail.backends.compiling import iree_worker
 from dovetail.backends.target import target_for_device
-from dovetail.build import begin, build
+from dovetail.build import begun, build
 from dovetail.dialects.context import make_context
 from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.read_once import types_read_once
@@ -206,14 +206,11 @@ def _made(
         runner.after("input", module)
     with timed("passes"):
         runner.run(regions_pipeline(options.partition, options.memory_budget), module)
-    with short_turns():
+    with short_turns(), begun(module, options) as regions:
+        with timed("passes"):
+            runner.run(AROUND_REGIONS, module, None)
         with timed("regions"):
-            regions = begin(module, options)
-        with regions:
-            with timed("passes"):
-                runner.run(AROUND_REGIONS, module, None)
-            with timed("regions"):
-                return module, build(module, options, runner, regions)
+            return module, build(module, options, runner, regions)
 
 
 def imported(captured: Capture, inputs: Sequence, context: ir.Context) -> ir.Module:

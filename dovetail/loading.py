@@ -81,7 +81,7 @@ class Regions:
             new = {name: what for name, what in found.items() if what[1] == variant and what not in begun}
             if new:
                 target = self._target.variant(variant)
-                self._rounds.append(_Round(new, target, begin(_texts(new), target, self._timeout, self.cache)))
+                self._rounds.append(_Round(new, target, compilation(_texts(new), target, self._timeout, self.cache)))
         return found
 
     def of(self, module: ir.Module) -> dict[str, Loaded | CompileFailure]:
@@ -100,8 +100,8 @@ def _texts(regions: Mapping[str, Made]) -> dict[str, str]:
     return {name: text for name, (text, _, _) in regions.items()}
 
 
-def begin(sources: Mapping[str, str], target: Target, timeout: float, cache: RegionCache | None) -> Compilation:
-    """Begins to compile regions, to plans where these can be launched."""
+def compilation(sources: Mapping[str, str], target: Target, timeout: float, cache: RegionCache | None) -> Compilation:
+    """Of regions, begun: to plans where these can be launched."""
     return Compilation(sources, target, timeout=timeout, cache=cache, plans=not unavailable(target.device))
 
 
@@ -110,7 +110,7 @@ def launchable(
 ) -> dict[str, Outcome]:
     """What each region compiled to; a plan whose code can't be loaded here gives way to a module for IREE's runtime.
 
-    `compiling` is what `begin` began of the rest. Where IREE's runtime has no driver for the target, it is a failure.
+    `compiling` is the `compilation` of the rest. Where IREE's runtime has no driver for the target, it is a failure.
     """
     outcomes = compiling.outcomes()
     refused = {

@@ -144,7 +144,7 @@ def op_by_op(monkeypatch: pytest.MonkeyPatch) -> None:
     For tests of what stands around the regions: what shares memory, is written, returned and differentiated. What IREE
     has to do with that, the rows of docs/semantics.md hold, which run through it.
     """
-    monkeypatch.setattr("dovetail.compiler.begin", lambda *_: nullcontext())
+    monkeypatch.setattr("dovetail.compiler.begun", lambda *_: nullcontext())
     monkeypatch.setattr("dovetail.compiler.build", lambda *_: {})
     monkeypatch.setattr("dovetail.compiler.make_context", _context)
 

@@ -69,7 +69,9 @@ class _Request:
         """Of what `command_client.c` sends."""
         count, directory, *words = map(os.fsdecode, message.split(b"\0")[:-1])
         arguments, variables = words[: int(count)], words[int(count) :]
-        return cls(directory, arguments, dict(each.split("=", 1) for each in variables))
+        return cls(
+            directory, arguments, {name: value for name, _, value in (each.partition("=") for each in variables)}
+        )
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from torch_mlir import ir
 
 from dovetail.backends.target import TARGETS, target_for_device
-from dovetail.build import begin, build
+from dovetail.build import begun, build
 from dovetail.dialects.attributes import LEVEL, TARGET, TF32
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.reading import attribute, drop_attributes
@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
             retarget(module, given.target)
         runner = Runner()
         lower(module, options, runner)
-        with begin(module, options) as regions:
+        with begun(module, options) as regions:
             executables = build(module, options, runner, regions)
         with writing(given.output):
             path = Path(given.output)

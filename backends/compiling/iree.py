@@ -1,7 +1,7 @@
 """Compiles regions with IREE in worker processes, several at once; whatever goes wrong there stays there."""
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import suppress
 
 import torch
@@ -63,9 +63,13 @@ class Compilation:
         self._runs = CompilerRuns(is_threaded=workers > 1)
         compiler = BatchCompiler(target, timeout, plans, self._runs)
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="dovetail-compile")
-        self._compiling = [
-            self._pool.submit(compiler.compile_strands, batch, split) for batch in batches(missing, split, workers)
-        ]
+        self._compiling: list[Future[dict[str, Outcome]]] = []
+        try:
+            for batch in batches(missing, split, workers):
+                self._compiling.append(self._pool.submit(compiler.compile_strands, batch, split))
+        except BaseException:  # the user's Ctrl-C: nobody can stop what is not made yet
+            self.stop()
+            raise
 
     def outcomes(self) -> dict[str, Outcome]:
         """For each name what runs the region, or what went wrong; waits until all are compiled.
@@ -94,16 +98,3 @@ class Compilation:
                 _failures[key, self._timeout] = outcome
             elif self._cache is not None and outcome.is_kept:
                 store(key, outcome, self._cache)
-
-
-def compile_regions(
-    sources: Mapping[str, str],
-    target: Target,
-    *,
-    timeout: float,
-    jobs: int | None = None,
-    cache: RegionCache | None = None,
-    plans: bool = False,
-) -> dict[str, Outcome]:
-    """The outcomes of a `Compilation`, once all are compiled; raises as that does."""
-    return Compilation(sources, target, timeout=timeout, jobs=jobs, cache=cache, plans=plans).outcomes()

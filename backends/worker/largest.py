@@ -57,7 +57,7 @@ def _divided(op: ir.Operation) -> int | None:
     if by is None or by <= 0:
         return None
     if op.name == "llvm.urem":
-        return by - 1
+        return _within(by - 1)
     return None if most is None else most // by
 
 

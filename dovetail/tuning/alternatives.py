@@ -21,7 +21,7 @@ from dovetail.dialects.reading import Module, body
 from dovetail.dialects.statements.regions import choice, destinations
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.types import TensorInfo, is_memory_type, require_tensor_info, value_type
-from dovetail.loading import Loaded, begin, launchable, launchers, loaded, write_plans
+from dovetail.loading import Loaded, compilation, launchable, launchers, loaded, write_plans
 from dovetail.passes.regions.choose_drivers import ChooseDriversPass
 from dovetail.passes.regions.inline_regions import InlineRegionsPass
 from dovetail.passes.regions.pieces import pieces_of
@@ -132,8 +132,8 @@ class _Runs:
         """
         ChooseDriversPass().run(module)
         texts, stated = region_texts(module), Module(module).regions
-        begun = begin(texts, target, self.timeout, self.cache)
-        outcomes = launchable(begun, texts, target, self.timeout, self.cache)
+        compiling = compilation(texts, target, self.timeout, self.cache)
+        outcomes = launchable(compiling, texts, target, self.timeout, self.cache)
         made: dict[str, Loaded] = {}
         for region, outcome in outcomes.items():
             chosen = driver if driver in IREE_DRIVERS else choice(stated[region], DRIVER)

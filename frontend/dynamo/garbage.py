@@ -4,7 +4,6 @@ import gc
 from typing import Any
 
 from torch._dynamo.callback import callback_handler
-from torch._guards import TracingContext
 
 _NEVER = 1 << 30
 """Collections of younger objects before all are looked at."""
@@ -14,7 +13,7 @@ _before: list[tuple[int, int, int]] = []
 
 
 def postpone_full_collections() -> None:
-    """Has the garbage collector look at new objects alone while Dynamo compiles, now if it does, and from now on.
+    """Has the garbage collector look at new objects alone whenever Dynamo compiles, from the next time on.
 
     Dynamo and a backend make so many objects that all would be looked at once and again: with PyTorch and a model
     loaded, that takes a third of a second each time, an eighth of a warm start, and finds next to nothing. All have
@@ -24,8 +23,6 @@ def postpone_full_collections() -> None:
         callback_handler.register_start_callback(_postpone)
     if _put_back not in callback_handler.end_callbacks:
         callback_handler.register_end_callback(_put_back)
-    if TracingContext.try_get() is not None:  # outside of Dynamo nothing would put it back
-        _postpone(None)
 
 
 def _postpone(arguments: Any) -> None:

@@ -58,8 +58,7 @@ def pieces_of(region: func.FuncOp) -> tuple[Piece, Piece] | None:
 def divided(ops: list[ir.Operation], early: set[ir.Operation]) -> tuple[Piece, Piece]:
     """The pieces of a region whose body is `ops`: the work in `early`, which must not need any other, and the rest.
 
-    What the first piece stores, the second takes from there. Where it gathers,
-    each computes itself.
+    What the first piece stores, the second takes from there. Positions that it gathers at, each piece computes itself.
     """
     again = _computing_positions(ops)
     first, second = early - again, {op for op in ops if is_work(op)} - early - again

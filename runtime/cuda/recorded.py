@@ -78,9 +78,9 @@ class Recorded:
 
     def _recording(self, tensors: list, more: tuple) -> Recording | None:
         """A recording to be replayed for these arguments, perhaps a new one; None if there can't be any."""
-        if not self._is_usable(tensors):
+        device = self._gpu(tensors)
+        if device is None:
             return None
-        device = tensors[0].get_device()
         stream = torch_streams.raw_stream(device)
         if torch.cuda.is_current_stream_capturing():
             return None
@@ -116,24 +116,21 @@ class Recorded:
         self._recordings.append(recording)
         return recording
 
-    def _is_usable(self, tensors: list) -> bool:
-        """Whether all arguments are on one GPU, which is the current one; says why not."""
+    def _gpu(self, tensors: list) -> int | None:
+        """The GPU that all arguments are on, which is the current one; None where there is none, and says why."""
         if not tensors:
             self._refuse("it takes no tensors, which tell the GPU")
-            return False
-        device = tensors[0].get_device() if isinstance(tensors[0], torch.Tensor) else -1
-        elsewhere = [
-            index
-            for index, each in enumerate(tensors)
-            if not isinstance(each, torch.Tensor) or each.get_device() != device
-        ]
+            return None
+        devices = [each.get_device() if isinstance(each, torch.Tensor) else -1 for each in tensors]
+        device = max(devices)
+        elsewhere = [index for index, found in enumerate(devices) if found != device]
         if device < 0 or not all(self._is_early(index, tensors[index]) for index in elsewhere):
             self._refuse("its arguments are not all tensors on one GPU")
-            return False
+            return None
         if device != torch_streams.current_device():
             self._count("its arguments are on another GPU than the thread's")
-            return False
-        return True
+            return None
+        return device
 
     def _is_early(self, index: int, argument: object) -> bool:
         """Whether the forward made this argument, while it was not replayed: a later call's may be on the GPU.

@@ -75,7 +75,7 @@ class Executable:
     tracked. Threads may share an executable; calls of one executable run one after the other.
 
     Args:
-        compiled: from `backends.compiling.iree.compile_regions`.
+        compiled: from `backends.compiling.iree.Compilation`.
         driver: "local-sync" runs on the calling thread, "local-task" on IREE's thread pool.
         name: what errors call this region.
     """

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from compiled_regions import compile_regions
 from failing import X, call, program
 
 from dovetail.backends.compiling import compiler_runs
-from dovetail.backends.compiling.iree import compile_regions
 from dovetail.backends.compiling.outcomes import CompiledRegion
 from dovetail.backends.target import CpuTarget
 from dovetail.errors import EagerWarning, StartError

@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from compiled_regions import compile_regions
 from failing import call, fork, has_ended, wait
 
 from dovetail.backends.compiling import compiler_runs, iree_worker, source
-from dovetail.backends.compiling.iree import compile_regions
 from dovetail.backends.compiling.outcomes import CompiledRegion
 from dovetail.backends.target import CpuTarget
 from dovetail.backends.worker import main

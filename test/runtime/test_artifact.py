@@ -19,7 +19,7 @@ from new_process import run_python
 
 import dovetail
 from dovetail.backends.target import CpuTarget
-from dovetail.build import begin, build
+from dovetail.build import begun, build
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.errors import ArtifactError
 from dovetail.options import Options
@@ -50,7 +50,7 @@ def _saved(folder: Path) -> Path:
     # Too small for regions by the cost model, which is not what is tested here.
     small = [each for each in compile_pipeline() if each.name != "call-small-regions"]
     runner.run(tuple(small), module)
-    with begin(module, Options()) as regions:
+    with begun(module, Options()) as regions:
         executables = build(module, Options(), runner, regions)
     assert executables
     path = folder / "trained.dovetail"

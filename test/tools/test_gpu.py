@@ -117,6 +117,7 @@ def test_failed_tests_are_named() -> None:
 def test_a_check_says_what_it_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Catches a tool whose failures pass for none, one that can't be started, and tests lost with their time."""
     monkeypatch.setattr(Check, "command", lambda check, *_: [sys.executable, "-c", *check.words])
+    monkeypatch.setattr("dovetail.tools.gpu.checks.GRACE", 1.0)  # where an interrupt is ignored, it is waited for
     says = "print('| programs | 3 |'); print('op f32: differs'); raise SystemExit(1)"
     found, broken, late = run_checks(
         tmp_path,

@@ -89,7 +89,7 @@ def _loaded(options: argparse.Namespace) -> tuple[ir.Module, Mapping[str, Callab
         check_permitted(module)
         return module, executables
     # The compiler, which an artifact runs without.
-    from dovetail.build import begin, build
+    from dovetail.build import begun, build
     from dovetail.options import Options
     from dovetail.passes.running.runner import Runner
     from dovetail.tools.compile import lower
@@ -99,5 +99,5 @@ def _loaded(options: argparse.Namespace) -> tuple[ir.Module, Mapping[str, Callab
     lower(module, Options(), runner)
     if options.reference:
         return module, {}
-    with begin(module, Options()) as regions:
+    with begun(module, Options()) as regions:
         return module, build(module, Options(), runner, regions)

@@ -9,7 +9,7 @@ from dovetail.backends.base_target import Target
 from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.backends.compiling.outcomes import CompileFailure
 from dovetail.dialects.building.region_texts import region_texts
-from dovetail.loading import begin, launchable, launchers, loaded, write_plans
+from dovetail.loading import compilation, launchable, launchers, loaded, write_plans
 from dovetail.passes.regions.keep_nan_tests import KeepNanTestsPass
 from dovetail.passes.regions.keep_scalars import KeepScalarsPass
 from dovetail.passes.regions.lower_regions import LowerRegionsPass
@@ -35,8 +35,8 @@ class Launched:
 def launched(module: ir.Module, target: Target) -> Launched | CompileFailure:
     """What runs region `@forward` of a module at level `regions`, which then is at `launches`; or why nothing does."""
     texts = region_texts(module)
-    begun = begin(texts, target, TIMEOUT_SECONDS, None)
-    outcome = launchable(begun, texts, target, TIMEOUT_SECONDS, None)["forward"]
+    compiling = compilation(texts, target, TIMEOUT_SECONDS, None)
+    outcome = launchable(compiling, texts, target, TIMEOUT_SECONDS, None)["forward"]
     ready = loaded(outcome, "local-sync", "forward")
     if isinstance(ready, CompileFailure):
         return ready

@@ -6,9 +6,9 @@ from itertools import product
 
 import pytest
 import torch
+from compiled_regions import compile_regions
 
 from dovetail.backends.compiling.compiler_runs import compiler_executable
-from dovetail.backends.compiling.iree import compile_regions
 from dovetail.backends.compiling.outcomes import CompiledRegion
 from dovetail.backends.target import CpuTarget
 from dovetail.passes.in_place.cones import MAX_READ

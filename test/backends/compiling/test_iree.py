@@ -4,12 +4,15 @@ import os
 import shlex
 import subprocess
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
+from compiled_regions import compile_regions
 
 from dovetail.backends.compiling import batches, compiler_runs, iree, iree_worker
 from dovetail.backends.compiling.cache import RegionCache
-from dovetail.backends.compiling.iree import compile_regions
+from dovetail.backends.compiling.compiler_runs import CompilerRuns
+from dovetail.backends.compiling.iree import Compilation
 from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.backends.compiling.outcomes import CompiledRegion, CompileFailure
 from dovetail.backends.target import CpuTarget
@@ -205,3 +208,20 @@ def test_regions_are_compiled_at_the_same_time(monkeypatch, tmp_path):
     use_compiler(monkeypatch, tmp_path, f"{arrive}; {wait}; printf compiled")
     outcomes = compile_regions({"a": "1", "b": "2"}, CpuTarget(), timeout=20, jobs=2)
     assert {outcome.module for outcome in outcomes.values()} == {b"compiled"}
+
+
+def test_an_interrupted_beginning_ends_what_has_begun(monkeypatch):
+    """Catches Ctrl-C while batches are handed over, after which compilers and their threads are left."""
+    handed, ended = [], []
+
+    def submitted(pool, *given):
+        handed.append(given)
+        if len(handed) == 2:
+            raise KeyboardInterrupt
+        return Future()
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", submitted)
+    monkeypatch.setattr(CompilerRuns, "stop", lambda runs: ended.append(runs))
+    with pytest.raises(KeyboardInterrupt):
+        Compilation({"a": "1", "b": "2"}, CpuTarget(), timeout=60, jobs=2)
+    assert len(ended) == 1

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from compiled_regions import compile_regions
 from torch_mlir import ir
 
 from dovetail.backends.compiling import batches, iree
 from dovetail.backends.compiling.compiler_runs import Cause, CompilerRuns, Run
-from dovetail.backends.compiling.iree import compile_regions
 from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.backends.compiling.outcomes import CompileFailure
 from dovetail.backends.compiling.strands import Strand, joined, strands

@@ -1,9 +1,9 @@
 """What tests of code for GPUs share."""
 
 import pytest
+from compiled_regions import compile_regions
 
 from dovetail.backends.compiling import iree
-from dovetail.backends.compiling.iree import compile_regions
 from dovetail.backends.compiling.outcomes import Outcome
 from dovetail.backends.cuda import assembler
 from dovetail.backends.target import target_for_device

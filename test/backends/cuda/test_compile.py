@@ -5,11 +5,11 @@ import stat
 from pathlib import Path
 
 import pytest
+from compiled_regions import compile_regions
 from torch_mlir import ir
 
 from dovetail.backends.compiling import batches, iree
 from dovetail.backends.compiling.cache import RegionCache
-from dovetail.backends.compiling.iree import compile_regions
 from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.backends.compiling.outcomes import CompileFailure
 from dovetail.backends.cuda import assembler

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from compiled_regions import compile_regions
 
 from dovetail.backends.compiling import batches, iree, iree_worker
 from dovetail.backends.compiling.cache import RegionCache
 from dovetail.backends.compiling.compiler_runs import Cause, Run
-from dovetail.backends.compiling.iree import compile_regions
 from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.backends.compiling.outcomes import Outcome
 from dovetail.backends.cuda import assembler

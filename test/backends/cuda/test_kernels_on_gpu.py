@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import pytest
 import torch
+from compiled_regions import compile_regions
 from torch_mlir import ir
 
 import dovetail
-from dovetail.backends.compiling.iree import compile_regions
 from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.backends.target import target_for_device
 from dovetail.dialects.attributes import ROLE

@@ -1,9 +1,9 @@
 """Reductions that IREE deals to more subgroups than lanes, by tiles of its own."""
 
 import pytest
+from compiled_regions import compile_regions
 
 from dovetail.backends.compiling import iree
-from dovetail.backends.compiling.iree import compile_regions
 from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.backends.compiling.outcomes import CompileFailure, Outcome
 from dovetail.backends.target import target_for_device

@@ -5,9 +5,9 @@ import re
 
 import pytest
 import torch
+from compiled_regions import compile_regions
 
 from dovetail.backends.compiling import iree
-from dovetail.backends.compiling.iree import compile_regions
 from dovetail.backends.compiling.launch_plans import LaunchPlan, untiled
 from dovetail.backends.cuda import assembler
 from dovetail.backends.target import target_for_device

@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from compiled_regions import compile_regions
 from torch.nn import functional
 
 from dovetail.backends.compiling import iree_worker
 from dovetail.backends.compiling.compiler_runs import CompilerRuns
-from dovetail.backends.compiling.iree import compile_regions
 from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.backends.compiling.outcomes import CompiledRegion, Outcome
 from dovetail.backends.target import CpuTarget, target_for_device

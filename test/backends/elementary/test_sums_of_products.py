@@ -1,6 +1,7 @@
 """Sums of products compile to short code."""
 
-from dovetail.backends.compiling.iree import compile_regions
+from compiled_regions import compile_regions
+
 from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.backends.target import CpuTarget
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 import torch
+from compiled_regions import compile_regions
 from torch_mlir import ir
 
 import dovetail
 from dovetail import compiler
 from dovetail.backends import target
 from dovetail.backends.compiling import iree_worker
-from dovetail.backends.compiling.iree import compile_regions
 from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.backends.target import CpuTarget
 from dovetail.backends.worker import open_rows

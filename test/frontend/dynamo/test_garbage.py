@@ -6,6 +6,8 @@ import weakref
 import pytest
 import torch
 
+from dovetail.torch_backend import dovetail
+
 THRESHOLD = (700, 10, 10)
 
 
@@ -62,4 +64,12 @@ def test_they_have_where_compiling_fails(op_by_op, thresholds):
     _compiled("dovetail")
     with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match="a defect"):
         _compiled(failing)
+    assert gc.get_threshold() == THRESHOLD
+
+
+def test_a_graph_that_dynamo_did_not_give(op_by_op, thresholds):
+    """Catches a collector that waits for Dynamo's end where somebody else traces and asks for the backend."""
+    graph = torch.fx.symbolic_trace(lambda x: x.sin() + 1)
+    with torch._guards.tracing(torch._guards.TracingContext(None)):
+        dovetail(graph, [torch.rand(3)])
     assert gc.get_threshold() == THRESHOLD

@@ -242,8 +242,9 @@ def test_replays_do_not_ask_where_all_results_lie(
     assert len(asked) == 1
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)], ids=["last", "first"])
 def test_what_a_forward_makes_on_the_cpu_only_outside_of_captures(
-    device: str, weight: torch.Tensor, monkeypatch: pytest.MonkeyPatch
+    device: str, weight: torch.Tensor, monkeypatch: pytest.MonkeyPatch, order: tuple[int, ...]
 ) -> None:
     """Catches a backward that is never replayed since the first forward, which was not, made its seed on the CPU."""
     calls = []
@@ -255,19 +256,21 @@ def test_what_a_forward_makes_on_the_cpu_only_outside_of_captures(
         return hidden, torch.zeros((), dtype=torch.int64 if early else torch.int32, device="cpu" if early else device)
 
     def gradient(arguments: list) -> tuple:
-        hidden, tangent, seed = arguments
+        hidden, tangent, seed = (arguments[order.index(place)] for place in range(3))
         arguments.clear()
         return (tangent * (hidden > 0) + seed.numel(),)
 
     if device == "cpu":
         monkeypatch.setattr(torch.Tensor, "get_device", lambda self: -1 if self.dtype is torch.int64 else 0)
     forward = Recorded(attend, Recordable("forward", "", (True, False)))
-    backward = Recorded(gradient, Recordable("backward", "", (True, False, True), (0, 2)), forward)
+    stays = tuple(place != 1 for place in order)
+    saved = tuple(index for index, place in enumerate(order) if place != 1)
+    backward = Recorded(gradient, Recordable("backward", "", stays, saved), forward)
     stats(reset=True)
     for x in inputs(5, device):
         hidden, seed = forward([weight, x])
         tangent = torch.randn_like(hidden)
-        [found] = backward([hidden, tangent, seed])
+        [found] = backward([(hidden, tangent, seed)[place] for place in order])
         assert torch.equal(found, tangent * (x @ weight > 0) + 1)
         del hidden, seed, found
     assert stats().recordings == 2

@@ -8,8 +8,8 @@ import weakref
 import numpy as np
 import pytest
 import torch
+from compiled_regions import compile_regions
 
-from dovetail.backends.compiling.iree import compile_regions
 from dovetail.backends.compiling.outcomes import CompiledRegion
 from dovetail.backends.target import ALIGNMENT, CpuTarget
 from dovetail.runtime.launches import iree_executable

@@ -2,9 +2,9 @@
 
 import pytest
 import torch
+from compiled_regions import compile_regions
 from torch_mlir import ir
 
-from dovetail.backends.compiling.iree import compile_regions
 from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.backends.target import CpuTarget
 from dovetail.dialects.attributes import ROLE

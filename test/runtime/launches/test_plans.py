@@ -6,10 +6,10 @@ import threading
 
 import pytest
 import torch
+from compiled_regions import compile_regions
 from torch_mlir import ir
 
 import dovetail
-from dovetail.backends.compiling.iree import compile_regions
 from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.backends.compiling.outcomes import CompiledRegion
 from dovetail.backends.target import CpuTarget
