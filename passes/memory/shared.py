@@ -10,7 +10,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import KEPT_APART
-from dovetail.dialects.building.cloning import ancestors
+from dovetail.dialects.building.cloning import FROM_PYTHON, ancestors
 from dovetail.dialects.dovetail import AllocOp, ReuseOp
 from dovetail.dialects.memory.buffer import Buffer
 from dovetail.dialects.memory.buffers import Buffers
@@ -18,7 +18,7 @@ from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Module, arguments, body, made_by, of_class, producer, users
 from dovetail.dialects.sizes.symbols import known_sizes
 from dovetail.dialects.torch_facts.names import LOAD, STORE
-from dovetail.dialects.torch_facts.ops import row
+from dovetail.dialects.torch_facts.ops import Kind, is_constant, row
 from dovetail.dialects.torch_facts.strides import reshape
 from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info, tensor_info
 from dovetail.passes.in_place.cones import MAX_READ, is_elementwise
@@ -27,6 +27,8 @@ from dovetail.passes.memory.reuse import LEAST_BYTES
 
 _TYPES = ("float32", "float64")
 """Decision 12 measured that a region may overwrite what it reads of these; they are not rounded on the way."""
+
+_WITHOUT_LOOP = (Kind.POINTWISE, Kind.VIEW)
 
 
 def find_shared(lives: Lives, module: Module) -> dict[Buffer, Buffer]:
@@ -140,8 +142,17 @@ def _makes_tensor(op: ir.Operation) -> bool:
 
 
 def _is_one_loop(value: ir.Value) -> bool:
-    """Whether what computes `value` computes something, of few tensors: see decision 12."""
+    """Whether what computes `value` computes something, of few tensors, and nothing in a loop of its own: decision 12.
+
+    A sum of another operand might use the destination as its accumulator, before the one that lies there is read.
+    """
     made = producer(value)
     computing = ancestors([] if made is None else [made])
     read = {each for op in computing for each in op.operands if producer(each) is None}
-    return not all(map(_reshapes, computing)) and len(read) <= MAX_READ
+    return not all(map(_reshapes, computing)) and all(map(_needs_no_loop, computing)) and len(read) <= MAX_READ
+
+
+def _needs_no_loop(op: ir.Operation) -> bool:
+    """Whether whoever reads an element that `op` makes can compute it there, of one of each operand, or of none."""
+    known = row(op)
+    return is_constant(op) or _reshapes(op) or known.kind in _WITHOUT_LOOP or known.is_fill or op.name in FROM_PYTHON

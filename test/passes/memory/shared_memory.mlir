@@ -101,7 +101,8 @@ module attributes {dovetail.level = "regions"} {
 
 // -----
 
-// Nothing is shared where two results need an element, a sum does, or what takes another place; nor of half precision.
+// Nothing is shared where two results need an element, a sum does, or what takes another place; nor of half precision;
+// nor beside sums of other operands, which might be kept where the result will lie.
 !v = !torch.vtensor<[64,64],f32>
 !m = !torch.tensor<[64,64],f32>
 !u = !torch.vtensor<[64,64],f16>
@@ -109,14 +110,14 @@ module attributes {dovetail.level = "regions"} {
 !r = !dovetail.ref<!v, strided<[64, 1]>>
 !q = !dovetail.ref<!u, strided<[64, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r, %y: !q) -> (!r, !r, !r, !r, !q) attributes {dovetail.role = "call"} {
-    %0:5 = call @forward(%x, %y) : (!r, !q) -> (!r, !r, !r, !r, !q)
-    return %0#0, %0#1, %0#2, %0#3, %0#4 : !r, !r, !r, !r, !q
+  func.func @call(%x: !r, %y: !q) -> (!r, !r, !r, !r, !r, !q) attributes {dovetail.role = "call"} {
+    %0:6 = call @forward(%x, %y) : (!r, !q) -> (!r, !r, !r, !r, !r, !q)
+    return %0#0, %0#1, %0#2, %0#3, %0#4, %0#5 : !r, !r, !r, !r, !r, !q
   }
   // CHECK-LABEL: func.func @forward(
   // CHECK-NOT: shared
   // CHECK: return
-  func.func @forward(%x: !r, %y: !q) -> (!r, !r, !r, !r, !q) attributes {dovetail.role = "forward"} {
+  func.func @forward(%x: !r, %y: !q) -> (!r, !r, !r, !r, !r, !q) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = "dovetail.read"(%y) : (!q) -> !u
     %2 = torch.operator "torch.aten.mm"(%0, %0) {dovetail.reason = "test"} : (!v, !v) -> !v
@@ -137,12 +138,21 @@ module attributes {dovetail.level = "regions"} {
     %e = "dovetail.alloc"() : () -> !h
     call @half(%9, %e) : (!u, !h) -> ()
     %10 = torch.copy.to_vtensor %e : !u
+    %11 = torch.operator "torch.aten.mm"(%4, %4) {dovetail.reason = "test"} : (!v, !v) -> !v
+    %f = "dovetail.alloc"() : () -> !m
+    call @beside(%11, %3, %f) : (!v, !v, !m) -> ()
+    %12 = torch.copy.to_vtensor %f : !v
+    %13 = torch.operator "torch.aten.mm"(%12, %4) {dovetail.reason = "test"} : (!v, !v) -> !v
+    %g = "dovetail.alloc"() : () -> !m
+    call @scaled(%13, %3, %g) : (!v, !v, !m) -> ()
+    %14 = torch.copy.to_vtensor %g : !v
     %o = "dovetail.own"(%3) {requires_grad = false} : (!v) -> !r
     %p = "dovetail.own"(%4) {requires_grad = false} : (!v) -> !r
     %q = "dovetail.own"(%6) {requires_grad = false} : (!v) -> !r
     %r = "dovetail.own"(%8) {requires_grad = false} : (!v) -> !r
     %s = "dovetail.own"(%10) {requires_grad = false} : (!u) -> !q
-    return %o, %p, %q, %r, %s : !r, !r, !r, !r, !q
+    %t = "dovetail.own"(%14) {requires_grad = false} : (!v) -> !r
+    return %o, %p, %q, %r, %t, %s : !r, !r, !r, !r, !r, !q
   }
   func.func private @twice(%x: !v, %a: !m, %b: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.sin %x : !v -> !v
@@ -158,6 +168,24 @@ module attributes {dovetail.level = "regions"} {
     %dims = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>
     %0 = torch.aten.sum.dim_IntList %x, %dims, %true, %none : !v, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[64,1],f32>
     %1 = torch.aten.mul.Tensor %x, %0 : !v, !torch.vtensor<[64,1],f32> -> !v
+    torch.overwrite.tensor.contents %1 overwrites %a : !v, !m
+    return
+  }
+  func.func private @beside(%x: !v, %y: !v, %a: !m) attributes {dovetail.role = "region"} {
+    %int1 = torch.constant.int 1
+    %true = torch.constant.bool true
+    %none = torch.constant.none
+    %dims = torch.prim.ListConstruct %int1 : (!torch.int) -> !torch.list<int>
+    %0 = torch.aten.sum.dim_IntList %y, %dims, %true, %none : !v, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[64,1],f32>
+    %1 = torch.aten.add.Tensor %x, %0, %int1 : !v, !torch.vtensor<[64,1],f32>, !torch.int -> !v
+    torch.overwrite.tensor.contents %1 overwrites %a : !v, !m
+    return
+  }
+  func.func private @scaled(%x: !v, %y: !v, %a: !m) attributes {dovetail.role = "region"} {
+    %int1 = torch.constant.int 1
+    %none = torch.constant.none
+    %0 = torch.aten.softmax.int %y, %int1, %none : !v, !torch.int, !torch.none -> !v
+    %1 = torch.aten.mul.Tensor %x, %0 : !v, !v -> !v
     torch.overwrite.tensor.contents %1 overwrites %a : !v, !m
     return
   }

@@ -110,12 +110,44 @@ def test_results_where_operands_die_are_the_same(unshared, fn, dtype, rows, colu
     torch.testing.assert_close(expected, fn(*inputs))
 
 
-def test_results_lie_where_operands_die(unshared):
+def test_results_lie_where_operands_die():
     """Catches a block for a result whose region reads an operand that dies there, element by element."""
     inputs = drawn(SIZE, SIZE, torch.float32)
     call = compiled(last)
     call(*inputs)
     assert allocations(lambda: call(*inputs)) == 1
+
+
+@pytest.fixture
+def shared(monkeypatch):
+    """How many results each plan of memory lets lie where an operand dies; grows as functions are planned."""
+    counts, find = [], plan_memory.find_shared
+
+    def counted(*given):
+        found = find(*given)
+        counts.append(len(found))
+        return found
+
+    monkeypatch.setattr(plan_memory, "find_shared", counted)
+    return counts
+
+
+def plus_sums(x, w, given):
+    return x @ w + given.unflatten(-1, (-1, 8)).sum(-1)
+
+
+def plus_softmax(x, w, given):
+    return x @ w + torch.softmax(given[:, : w.shape[1]], -1)
+
+
+@pytest.mark.parametrize("fn", [plus_sums, plus_softmax])
+def test_results_beside_reductions_lie_apart(shared, fn):
+    """Catches a region that sums up where an operand lies which it reads afterwards."""
+    x, w, _ = drawn(SIZE, SIZE, torch.float32)
+    inputs = x, w, torch.rand(SIZE, 8 * SIZE, generator=torch.Generator().manual_seed(0))
+    call = torch.compile(fn, backend="dovetail", fullgraph=True, options={"cache": False})
+    torch.testing.assert_close(call(*inputs), fn(*inputs))
+    assert set(shared) == {0}
 
 
 def test_operands_that_several_loops_read_keep_their_memory(monkeypatch):
