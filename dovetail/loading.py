@@ -14,6 +14,7 @@ from dovetail.backends.target import target_for_device
 from dovetail.dialects.attributes import VARIANT
 from dovetail.dialects.building.region_texts import region_texts
 from dovetail.dialects.memory.handed_on import handed_on
+from dovetail.dialects.memory.touches import is_in_one_loop, is_read_first
 from dovetail.dialects.reading import Module
 from dovetail.dialects.statements.plans import code_of, digest, plans
 from dovetail.dialects.statements.regions import choice, driver_of
@@ -22,7 +23,7 @@ from dovetail.dialects.torch_facts.subnormals import telling_op
 from dovetail.dialects.torch_facts.types import is_open_type
 from dovetail.options import Options
 from dovetail.passes.launches.import_plans import import_plans
-from dovetail.passes.memory.shared import shared_by
+from dovetail.passes.memory.shared import shared_arguments
 from dovetail.runtime.launches.iree_executable import Executable
 from dovetail.runtime.load_plan import Launcher, load_plan, unavailable, unloadable
 
@@ -171,22 +172,16 @@ def read_later(module: ir.Module, ready: Mapping[str, Loaded]) -> list[str]:
 
     A plan is the evidence that they don't: it launches one function with the operand, and nothing writes there before.
     """
-    pairs = {
-        name: {pair for call in calls for pair in shared_by(call)} for name, calls in Module(module).calls().items()
-    }
+    pairs = shared_arguments(Module(module))
     return [name for name, each in pairs.items() if not all(_is_read_first(*pair, ready[name]) for pair in each)]
 
 
 def _is_read_first(read: int, written: int, each: Loaded) -> bool:
-    if not isinstance(each, LaunchPlan):
-        return False
-    reading, writing = each.touching(read), each.touching(written)
-    return [step["op"] for step in reading] == ["dispatch"] and writing[0] is reading[0]
+    return isinstance(each, LaunchPlan) and is_read_first(each.touching(read), each.touching(written))
 
 
 def _is_in_one_loop(memory: ir.Value, each: Loaded) -> bool:
-    steps = each.touching(ir.BlockArgument(memory).arg_number) if isinstance(each, LaunchPlan) else []
-    return [step["op"] for step in steps] == ["dispatch"]
+    return isinstance(each, LaunchPlan) and is_in_one_loop(each.touching(ir.BlockArgument(memory).arg_number))
 
 
 def loaded(outcome: Outcome, driver: str, name: str) -> Loaded | CompileFailure:

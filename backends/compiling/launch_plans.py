@@ -17,6 +17,7 @@ from dovetail.backends.compiling.scheduling import (
     PIPELINE_TO_STREAM,
     pipelines,
 )
+from dovetail.dialects.memory.touches import Touch
 
 _MAY_MATTER = {"check terms": may_have_constant_terms, "read results": may_read_results}
 """Whether a task has anything to do in a text, which costs less to find than to read the text as a module."""
@@ -40,12 +41,12 @@ class LaunchPlan:
     code: bytes
     is_kept: bool = True
 
-    def touching(self, argument: int) -> list[dict[str, Any]]:
+    def touching(self, argument: int) -> list[Touch]:
         """The steps that bind, fill or copy memory of an argument, by number."""
         found = []
-        for step in self.steps["steps"]:
+        for number, step in enumerate(self.steps["steps"]):
             ranges = [*step.get("bindings", ()), *(step[key] for key in ("source", "target") if key in step)]
-            found += [step] if any(buffer == argument for buffer, *_ in ranges) else []
+            found += [(number, step["op"] == "dispatch")] if any(buffer == argument for buffer, *_ in ranges) else []
         return found
 
 

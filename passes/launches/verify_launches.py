@@ -1,5 +1,7 @@
 """Pass `verify-launches`: a plan does to its region's arguments what a launch may do."""
 
+from collections.abc import Sequence
+
 from torch_mlir import ir
 from torch_mlir.dialects import arith, func
 
@@ -8,12 +10,14 @@ from dovetail.dialects.attributes import CODE, PLAN
 from dovetail.dialects.dovetail import ConstantOp, CopyBufferOp, DispatchOp, FillBufferOp, SubspanOp, TransientOp
 from dovetail.dialects.dovetail.ops.subspan import bytes_of
 from dovetail.dialects.memory.handed_on import handed_on
+from dovetail.dialects.memory.touches import Touch, is_in_one_loop, is_read_first
 from dovetail.dialects.reading import Module, Role, arguments, body, made_by, referred, symbol, users
 from dovetail.dialects.statements.target import device_of
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.launches.plan_numbers import ARITHMETIC, PREDICATES
+from dovetail.passes.memory.shared import shared_arguments
 
 _OURS = "barrier check_equal check_range constant copy_buffer dispatch fill_buffer size subspan transient"
 _KNOWN = (*(f"dovetail.{name}" for name in _OURS.split()), func.ReturnOp.OPERATION_NAME)
@@ -25,14 +29,14 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches"):
 
     It takes what the region takes; its bindings are aligned; it overwrites no value and no constant; it copies from no
     transient that nothing has touched yet; it touches each of the region's results but those that the region reads,
-    too, whose old value may be the new one, and once where others take their new value; sets of bindings of one launch
-    have no memory in common; on a GPU, and there alone, launches say how many threads a workgroup has. That every
-    binding lies inside of its buffer, `dovetail.subspan` verifies itself. What must be touched once has no other way to
-    run.
+    too, whose old value may be the new one, and once where others take their new value; one launch alone reads an
+    operand where a result lies, too, and nothing writes there before; sets of bindings of one launch have no memory in
+    common; on a GPU, and there alone, launches say how many threads a workgroup has. That every binding lies inside of
+    its buffer, `dovetail.subspan` verifies itself. What must be touched once has no other way to run.
     """
 
     def run(self, module: ir.Module) -> bool:
-        found = Module(module).regions
+        found, shared = Module(module).regions, shared_arguments(Module(module))
         is_gpu = device_of(module) != "cpu"
         seen: set[str] = set()
         for plan in Module(module).of(Role.PLAN).values():
@@ -46,9 +50,15 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches"):
             self._check_signature(plan, found[name])
             self._check_steps(plan, found[name], is_gpu)
             self._check_one_loop(plan, found[name])
+            self._check_shared(plan, found[name], shared.get(name, ()))
         for name in found.keys() - seen:
             if handed_on(found[name]):
                 message = f"'@{name}' has no plan, but takes new values of arguments that it updates in one loop alone"
+                raise fail(found[name], message)
+            for read, written in shared.get(name, ()):
+                message = (
+                    f"'@{name}' has no plan, but argument {written}, a result, lies where it reads argument {read}"
+                )
                 raise fail(found[name], message)
         return False
 
@@ -101,16 +111,18 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches"):
             raise fail(launch, "binds the same memory in several sets")
 
     def _check_one_loop(self, plan: func.FuncOp, region: func.FuncOp) -> None:
-        indices = [ir.BlockArgument(memory).arg_number for memory in handed_on(region).values()]
-        launches = [op.opview for op in body(plan) if isinstance(op.opview, DispatchOp)]
-        moves = [op.opview for op in body(plan) if isinstance(op.opview, CopyBufferOp | FillBufferOp)]
-        for index in indices:
-            memory = arguments(plan)[index]
-            touching = [launch for launch in launches if memory in map(_memory_of, launch.bindings)]
-            moved = any(memory in map(_memory_of, move.operation.operands) for move in moves)
-            if len(touching) != 1 or moved:
+        for memory in handed_on(region).values():
+            index = ir.BlockArgument(memory).arg_number
+            touching = _touching(plan, index)
+            if not is_in_one_loop(touching):
                 times = f"touches argument {index} {len(touching)} times"
                 raise fail(plan, f"'@{symbol(plan)}' {times}, whose new value others take")
+
+    def _check_shared(self, plan: func.FuncOp, region: func.FuncOp, shared: Sequence[tuple[int, int]]) -> None:
+        for read, written in shared:
+            if not is_read_first(_touching(plan, read), _touching(plan, written)):
+                where = f"argument {read} of '@{symbol(region)}', where argument {written} lies, too"
+                raise fail(plan, f"'@{symbol(plan)}' does not read {where}, in one launch before others write there")
 
     def _check_number(self, op: ir.Operation) -> None:
         if not isinstance(op.opview, _NUMBERS):
@@ -148,6 +160,18 @@ def _span(value: ir.Value) -> SubspanOp:
     if not isinstance(made, SubspanOp):
         raise fail(value.owner, f"launches take the results of '{SubspanOp.OPERATION_NAME}' alone")
     return made
+
+
+def _touching(plan: func.FuncOp, argument: int) -> list[Touch]:
+    """The steps of `plan` that touch an argument, by number."""
+    memory, found = arguments(plan)[argument], list[Touch]()
+    for number, op in enumerate(body(plan)):
+        step = op.opview
+        is_launch = isinstance(step, DispatchOp)
+        moved = list(op.operands) if isinstance(step, CopyBufferOp | FillBufferOp) else []
+        bound = step.bindings if isinstance(step, DispatchOp) else moved
+        found += [(number, is_launch)] if memory in map(_memory_of, bound) else []
+    return found
 
 
 def _memory_of(value: ir.Value) -> ir.Value:

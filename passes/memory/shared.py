@@ -62,8 +62,13 @@ def why_apart(buffers: Buffers, call: ir.Operation, read: int, written: int, mod
     return "" if is_placed else "an element is read for more than the one that takes its place"
 
 
-def shared_by(call: func.CallOp) -> list[tuple[int, int]]:
-    """The positions of operands that a region reads while it writes results to their memory, and of these results."""
+def shared_arguments(module: Module) -> dict[str, list[tuple[int, int]]]:
+    """By each region of which a result lies where an operand dies: the numbers of the operand and of the result."""
+    found = {name: [pair for call in calls for pair in _shared_by(call)] for name, calls in module.calls().items()}
+    return {name: list(dict.fromkeys(pairs)) for name, pairs in found.items() if pairs}
+
+
+def _shared_by(call: func.CallOp) -> list[tuple[int, int]]:
     values = list(call.operands)
     made = {index: made_by(value, ReuseOp.OPERATION_NAME) for index, value in enumerate(values)}
     shared = {op.opview.dead: index for index, op in made.items() if op is not None and op.opview.is_shared}

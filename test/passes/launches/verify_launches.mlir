@@ -1,7 +1,7 @@
 // RUN: dovetail-opt %s --split-input-file --verify-launches --verify-diagnostics
 //
-// Catches plans that write what they may not, read what nobody wrote, or belong to another region, and sets of one launch that
-// bind the same memory.
+// Catches plans that write what they may not, read what nobody wrote, or belong to another region, sets of one launch that
+// bind the same memory, and those that read an operand where a result was written.
 
 // A sound plan: no error is expected.
 !v = !torch.vtensor<[32],f32>
@@ -526,6 +526,130 @@ module attributes {dovetail.level = "launches", dovetail.target = "cuda:sm_90"} 
     "dovetail.dispatch"(%c, %d, %a, %e) {constants = [], entry = "e", operandSegmentSizes = array<i32: 4, 0>, sets = 3 : i64, shared_memory = 0 : i64, workgroup_size = [32, 1, 1], workgroups = [1, 2, 1]} : (!b, !b, !b, !b) -> ()
     // expected-error @+1 {{binds the same memory in several sets}}
     "dovetail.dispatch"(%a, %c, %d, %e) {constants = [], entry = "e", operandSegmentSizes = array<i32: 4, 0>, sets = 3 : i64, shared_memory = 0 : i64, workgroup_size = [32, 1, 1], workgroups = [1, 2, 1]} : (!b, !b, !b, !b) -> ()
+    return
+  }
+}
+
+// -----
+
+// A result lies where an operand dies: one launch reads it before others write there. No error is expected.
+!v = !torch.vtensor<[32,32],f32>
+!m = !torch.tensor<[32,32],f32>
+!r = !dovetail.ref<!v, strided<[32, 1]>>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches"} {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %1 = torch.operator "torch.aten.mm"(%0, %0) {dovetail.reason = "test"} : (!v, !v) -> !v
+    %a = "dovetail.reuse"(%1) {shared} : (!v) -> !m
+    call @r(%1, %a) : (!v, !m) -> ()
+    "dovetail.free"(%1) : (!v) -> ()
+    %2 = torch.copy.to_vtensor %a : !v
+    %o = "dovetail.own"(%2) {requires_grad = false} : (!v) -> !r
+    return %o : !r
+  }
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.role = "region"} {
+    %0 = torch.aten.exp %x : !v -> !v
+    torch.overwrite.tensor.contents %0 overwrites %o : !v, !m
+    return
+  }
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
+    %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 4096 : i64} : (!v) -> !b
+    %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 4096 : i64} : (!m) -> !b
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", operandSegmentSizes = array<i32: 2, 0>, workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    "dovetail.dispatch"(%c) {constants = [], entry = "f", operandSegmentSizes = array<i32: 1, 0>, workgroups = [1, 1, 1]} : (!b) -> ()
+    return
+  }
+}
+
+// -----
+
+// Two launches read it, of which the second sees what the first has written.
+!v = !torch.vtensor<[32,32],f32>
+!m = !torch.tensor<[32,32],f32>
+!r = !dovetail.ref<!v, strided<[32, 1]>>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches"} {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %1 = torch.operator "torch.aten.mm"(%0, %0) {dovetail.reason = "test"} : (!v, !v) -> !v
+    %a = "dovetail.reuse"(%1) {shared} : (!v) -> !m
+    call @r(%1, %a) : (!v, !m) -> ()
+    "dovetail.free"(%1) : (!v) -> ()
+    %2 = torch.copy.to_vtensor %a : !v
+    %o = "dovetail.own"(%2) {requires_grad = false} : (!v) -> !r
+    return %o : !r
+  }
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.role = "region"} {
+    %0 = torch.aten.exp %x : !v -> !v
+    torch.overwrite.tensor.contents %0 overwrites %o : !v, !m
+    return
+  }
+  // expected-error @+1 {{'@p' does not read argument 0 of '@r', where argument 1 lies, too, in one launch before others write there}}
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
+    %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 4096 : i64} : (!v) -> !b
+    %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 4096 : i64} : (!m) -> !b
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", operandSegmentSizes = array<i32: 2, 0>, workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", operandSegmentSizes = array<i32: 2, 0>, workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    return
+  }
+}
+
+// -----
+
+// A launch writes there before another one reads.
+!v = !torch.vtensor<[32,32],f32>
+!m = !torch.tensor<[32,32],f32>
+!r = !dovetail.ref<!v, strided<[32, 1]>>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches"} {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %1 = torch.operator "torch.aten.mm"(%0, %0) {dovetail.reason = "test"} : (!v, !v) -> !v
+    %a = "dovetail.reuse"(%1) {shared} : (!v) -> !m
+    call @r(%1, %a) : (!v, !m) -> ()
+    "dovetail.free"(%1) : (!v) -> ()
+    %2 = torch.copy.to_vtensor %a : !v
+    %o = "dovetail.own"(%2) {requires_grad = false} : (!v) -> !r
+    return %o : !r
+  }
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.role = "region"} {
+    %0 = torch.aten.exp %x : !v -> !v
+    torch.overwrite.tensor.contents %0 overwrites %o : !v, !m
+    return
+  }
+  // expected-error @+1 {{'@p' does not read argument 0 of '@r', where argument 1 lies, too, in one launch before others write there}}
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
+    %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 4096 : i64} : (!v) -> !b
+    %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 4096 : i64} : (!m) -> !b
+    "dovetail.dispatch"(%c) {constants = [], entry = "f", operandSegmentSizes = array<i32: 1, 0>, workgroups = [1, 1, 1]} : (!b) -> ()
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", operandSegmentSizes = array<i32: 2, 0>, workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    return
+  }
+}
+
+// -----
+
+// IREE's runtime may do anything.
+!v = !torch.vtensor<[32,32],f32>
+!m = !torch.tensor<[32,32],f32>
+!r = !dovetail.ref<!v, strided<[32, 1]>>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches"} {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %1 = torch.operator "torch.aten.mm"(%0, %0) {dovetail.reason = "test"} : (!v, !v) -> !v
+    %a = "dovetail.reuse"(%1) {shared} : (!v) -> !m
+    call @r(%1, %a) : (!v, !m) -> ()
+    "dovetail.free"(%1) : (!v) -> ()
+    %2 = torch.copy.to_vtensor %a : !v
+    %o = "dovetail.own"(%2) {requires_grad = false} : (!v) -> !r
+    return %o : !r
+  }
+  // expected-error @+1 {{'@r' has no plan, but argument 1, a result, lies where it reads argument 0}}
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.role = "region"} {
+    %0 = torch.aten.exp %x : !v -> !v
+    torch.overwrite.tensor.contents %0 overwrites %o : !v, !m
     return
   }
 }
