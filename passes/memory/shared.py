@@ -15,7 +15,7 @@ from dovetail.dialects.dovetail import AllocOp, ReuseOp
 from dovetail.dialects.memory.buffer import Buffer
 from dovetail.dialects.memory.buffers import Buffers
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import Module, arguments, body, made_by, of_class, producer, users
+from dovetail.dialects.reading import Module, arguments, body, made_by, of_class, producer, symbol, users
 from dovetail.dialects.sizes.symbols import known_sizes
 from dovetail.dialects.torch_facts.names import LOAD, STORE
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, row
@@ -53,12 +53,14 @@ def find_shared(lives: Lives, module: Module) -> dict[Buffer, Buffer]:
 
 def why_apart(buffers: Buffers, call: ir.Operation, read: int, written: int, module: Module) -> str:
     """Why what `call` has `written` can't lie where what it has `read` lies, in a verifier's words; "" if it can."""
-    values = list(call.operands)
+    values, region = list(call.operands), module.callee(call)
+    if KEPT_APART in region.attributes:
+        return f"'@{symbol(region)}' is kept apart"
     if _takers(buffers, call)[buffers.by_value[values[read]]] > 1:
         return "another operand lies there, too"
     if not _is_all_of(values[read], values[written], buffers):
         return f"it is not all of '{values[written].type}' row by row"
-    is_placed = place_of(module.callee(call), read) == written
+    is_placed = place_of(region, read) == written
     return "" if is_placed else "an element is read for more than the one that takes its place"
 
 

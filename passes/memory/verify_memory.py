@@ -13,7 +13,7 @@ from dovetail.dialects.memory.buffers import Buffers, all_host_buffers
 from dovetail.dialects.memory.memory_use import held_bytes, private_arguments
 from dovetail.dialects.reading import Module, Role, arguments, role, users
 from dovetail.dialects.statements.calls import donated
-from dovetail.dialects.statements.devices import Devices
+from dovetail.dialects.statements.devices import CPU, Devices
 from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.memory.donation import Donors
@@ -27,8 +27,8 @@ class VerifyMemoryPass(Pass, name="verify-memory", runs_at="regions"):
 
     No use of memory after its end, no second end; what is reused is the function's own, dead through every view, and
     large enough; what the caller gets is in memory of just its bytes; a region's result overlaps none of the region's
-    other arguments but what dies there and is read element by element; and what `@backward` overwrites is held by the
-    program alone.
+    other arguments but, on the CPU, what dies there and is read element by element, by a region that is not kept apart;
+    and what `@backward` overwrites is held by the program alone.
     """
 
     def run(self, module: ir.Module) -> bool:
@@ -117,6 +117,9 @@ class _Checker:
         self.sizes[made] = has
 
     def _broken_sharing(self, op: ReuseOp, dead: Buffer) -> Iterator[Broken]:
+        if self.devices.home != CPU:
+            yield op, f"shares memory with a result on {self.devices.home}, expected a program for the CPU"
+            return
         calls = [each for each in users(op.memory) if each.name == func.CallOp.OPERATION_NAME]
         values = list(calls[0].operands) if calls else []
         takes = [index for index, value in enumerate(values) if self.buffers.by_value.get(value) is dead]

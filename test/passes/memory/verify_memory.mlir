@@ -726,3 +726,112 @@ module attributes {dovetail.level = "regions"} {
     return
   }
 }
+
+// -----
+
+// What runs on a GPU shares none.
+!v = !torch.vtensor<[32,32],f32>
+!m = !torch.tensor<[32,32],f32>
+!r = !dovetail.ref<!v, strided<[32, 1]>>
+module attributes {dovetail.level = "regions", dovetail.target = "cuda:sm_90"} {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %1 = torch.operator "torch.aten.mm"(%0, %0) {dovetail.reason = "test"} : (!v, !v) -> !v
+    // expected-error @+1 {{'dovetail.reuse' op shares memory with a result on cuda:0, expected a program for the CPU}}
+    %a = "dovetail.reuse"(%1) {shared} : (!v) -> !m
+    call @forward_region_0(%1, %a) : (!v, !m) -> ()
+    "dovetail.free"(%1) : (!v) -> ()
+    %2 = torch.copy.to_vtensor %a : !v
+    %o = "dovetail.own"(%2) {requires_grad = false} : (!v) -> !r
+    return %o : !r
+  }
+  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
+    %0 = torch.aten.exp %x : !v -> !v
+    torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
+    return
+  }
+}
+
+// -----
+
+// No plan shows that the region is one loop.
+!v = !torch.vtensor<[32,32],f32>
+!m = !torch.tensor<[32,32],f32>
+!r = !dovetail.ref<!v, strided<[32, 1]>>
+module attributes {dovetail.level = "regions"} {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %1 = torch.operator "torch.aten.mm"(%0, %0) {dovetail.reason = "test"} : (!v, !v) -> !v
+    // expected-error @+1 {{'dovetail.reuse' op shares memory with a result, but '@forward_region_0' is kept apart}}
+    %a = "dovetail.reuse"(%1) {shared} : (!v) -> !m
+    call @forward_region_0(%1, %a) : (!v, !m) -> ()
+    "dovetail.free"(%1) : (!v) -> ()
+    %2 = torch.copy.to_vtensor %a : !v
+    %o = "dovetail.own"(%2) {requires_grad = false} : (!v) -> !r
+    return %o : !r
+  }
+  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.kept_apart, dovetail.role = "region"} {
+    %0 = torch.aten.exp %x : !v -> !v
+    torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
+    return
+  }
+}
+
+// -----
+
+// Another operand may lie there: the strides of %1, which nobody knows, say whether it does.
+!v = !torch.vtensor<[32,32],f32>
+!m = !torch.tensor<[32,32],f32>
+!r = !dovetail.ref<!v, strided<[32, 1]>>
+module attributes {dovetail.level = "regions"} {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %1 = torch.operator "torch.aten.convolution"(%0) {dovetail.reason = "test"} : (!v) -> !v
+    %size = torch.constant.int 32
+    %sizes = torch.prim.ListConstruct %size, %size : (!torch.int, !torch.int) -> !torch.list<int>
+    // expected-error @+1 {{'dovetail.reuse' op shares memory with a result, but another operand lies there, too}}
+    %a = "dovetail.reuse"(%1) {shared} : (!v) -> !m
+    %t = torch.operator "torch.aten.reshape"(%1, %sizes) {dovetail.reason = "test"} : (!v, !torch.list<int>) -> !v
+    call @forward_region_0(%1, %t, %a) : (!v, !v, !m) -> ()
+    "dovetail.free"(%1) : (!v) -> ()
+    %2 = torch.copy.to_vtensor %a : !v
+    %o = "dovetail.own"(%2) {requires_grad = false} : (!v) -> !r
+    return %o : !r
+  }
+  func.func private @forward_region_0(%x: !v, %y: !v, %a: !m) attributes {dovetail.role = "region"} {
+    %0 = torch.aten.mul.Tensor %x, %y : !v, !v -> !v
+    torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
+    return
+  }
+}
+
+// -----
+
+// Half of the memory in which the operand lies.
+!v = !torch.vtensor<[32,32],f32>
+!h = !torch.vtensor<[16,32],f32>
+!m = !torch.tensor<[16,32],f32>
+!q = !dovetail.ref<!h, strided<[32, 1]>>
+!r = !dovetail.ref<!v, strided<[32, 1]>>
+module attributes {dovetail.level = "regions"} {
+  func.func @forward(%x: !r) -> !q attributes {dovetail.role = "forward"} {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %1 = torch.operator "torch.aten.mm"(%0, %0) {dovetail.reason = "test"} : (!v, !v) -> !v
+    %zero = torch.constant.int 0
+    %one = torch.constant.int 1
+    %size = torch.constant.int 16
+    %h = torch.aten.slice.Tensor %1, %zero, %zero, %size, %one : !v, !torch.int, !torch.int, !torch.int, !torch.int -> !h
+    // expected-error @+1 {{'dovetail.reuse' op shares memory with a result, but it is not all of '!torch.tensor<[16,32],f32>' row by row}}
+    %a = "dovetail.reuse"(%1) {shared} : (!v) -> !m
+    call @forward_region_0(%h, %a) : (!h, !m) -> ()
+    "dovetail.free"(%1) : (!v) -> ()
+    %2 = torch.copy.to_vtensor %a : !h
+    %o = "dovetail.own"(%2) {requires_grad = false} : (!h) -> !q
+    return %o : !q
+  }
+  func.func private @forward_region_0(%x: !h, %a: !m) attributes {dovetail.role = "region"} {
+    %0 = torch.aten.exp %x : !h -> !h
+    torch.overwrite.tensor.contents %0 overwrites %a : !h, !m
+    return
+  }
+}
