@@ -107,14 +107,16 @@ def _settled(
         runner.run(split_pipeline(name), module)
     if apart:
         return None
+    wrong = flushed(module, ready)
+    for name, reason in wrong.items():
+        runner.run(fallback_pipeline([name], reason), module)
+    if wrong:
+        return None
     late = read_later(module, ready)
     if late:
         log.info("regions %s share no memory with operands: no plan shows that these are read before", ", ".join(late))
         runner.run(apart_pipeline(late), module)
-    wrong = flushed(module, ready)
-    for name, reason in wrong.items():
-        runner.run(fallback_pipeline([name], reason), module)
-    return None if wrong else ready
+    return ready
 
 
 class _Splits:

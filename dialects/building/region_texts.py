@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import PINNED, ROLE, SIZES
+from dovetail.dialects.attributes import KEPT_APART, PINNED, ROLE, SIZES
 from dovetail.dialects.building.kept_choices import keep_choices
 from dovetail.dialects.building.kept_numbers import keep_numbers
 from dovetail.dialects.context import make_context
@@ -43,7 +43,7 @@ def _text(region: func.FuncOp, ranges: Mapping[int, Range]) -> str:
 def make_main(region: func.FuncOp) -> None:
     """Has `region` stand as the one function of its module, with nothing that only others in the module read."""
     region.attributes["sym_name"] = ir.StringAttr.get("main")
-    drop_attributes(region, "sym_visibility", "arg_attrs", ROLE, *CHOICE)
+    drop_attributes(region, "sym_visibility", "arg_attrs", ROLE, KEPT_APART, *CHOICE)
 
 
 def named_region_text(text: str, name: str) -> str:

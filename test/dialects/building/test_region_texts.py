@@ -23,3 +23,9 @@ def test_a_device_is_the_cpu():
     module = parse_module(MODULE, make_context())
     assert 'torch.constant.device "cpu"' in region_texts(module)["region"]
     assert 'torch.constant.device "cuda:1"' in str(module)
+
+
+def test_a_region_that_is_kept_apart_has_the_same_text():
+    """Would catch a region compiled anew, and not shared with equal ones, because of where its results may lie."""
+    said = MODULE.replace("attributes {", "attributes {dovetail.kept_apart, ")
+    assert region_texts(parse_module(said, make_context())) == region_texts(parse_module(MODULE, make_context()))
