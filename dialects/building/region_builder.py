@@ -68,12 +68,12 @@ class RegionBuilder:
 
 
 def new_memory(value: ir.Value) -> ir.Value:
-    """Builds memory that can hold `value`.
+    """Builds memory that can hold `value`, and says the sizes that are known of it.
 
     Raises:
         KeyError: for open sizes that the symbols of the calling function do not say.
     """
-    return alloc(memory_type(value.type), open_numbers(value)).memory
+    return state_sizes(alloc(memory_type(value.type), open_numbers(value)).memory, value)
 
 
 def call_with_new_memory(name: str, operands: Sequence[ir.Value], results: Sequence[ir.Value]) -> list[ir.Value]:

@@ -92,7 +92,8 @@ def _is_new(memory: ir.Value, call: ir.Operation) -> bool:
 def _is_all_of(value: ir.Value, memory: ir.Value, buffers: Buffers) -> bool:
     """Whether a region that reads `value` reads all bytes of its buffer, in the order in which it writes `memory`.
 
-    What lies in other strides is read from a copy in rows. Less than a page is left alone, as by other reuse.
+    What lies in other strides is read from a copy in rows. Of known sizes, less than a page is left alone, as by other
+    reuse.
     """
     dead = buffers.by_value[value].root
     given, root, made = tensor_info(value.type), tensor_info(dead.type), tensor_info(memory.type)

@@ -49,7 +49,7 @@
 // REGIONS: "dovetail.write"({{.*}}dovetail.not_in_place
 // REGIONS-LABEL: func.func @forward(
 // REGIONS-SAME: %[[N:[^:]*]]: !torch.int {dovetail.range
-// REGIONS: %[[D:.*]] = "dovetail.alloc"(%[[N]]) : (!torch.int) -> !torch.tensor<[?,64],f32>
+// REGIONS: %[[D:.*]] = "dovetail.alloc"(%[[N]]) {dovetail.sizes = [{{.*}}]} : (!torch.int) -> !torch.tensor<[?,64],f32>
 // REGIONS: call @forward_region_1({{.*}}, %[[D]])
 // REGIONS-LABEL: func.func @backward(
 // REGIONS: "dovetail.free"(%{{.*}}) : (!torch.vtensor<[?,1],f32>)
@@ -61,7 +61,7 @@
 // PARTS-LABEL: func.func @forward(
 // PARTS-SAME: %[[N:[^:]*]]: !torch.int {dovetail.range
 // PARTS: call @forward_region_1(
-// PARTS: %[[M:.*]] = "dovetail.alloc"(%[[N]]) : (!torch.int) -> !torch.tensor<[?,1],f32>
+// PARTS: %[[M:.*]] = "dovetail.alloc"(%[[N]]) {dovetail.sizes = [{{.*}}]} : (!torch.int) -> !torch.tensor<[?,1],f32>
 // PARTS: call @forward_region_2_0(%{{.*}}, %[[M]], %{{.*}})
 // PARTS: func.func private @forward_region_2_0(
 // COM: Whoever launches the part asks its arguments for their sizes.

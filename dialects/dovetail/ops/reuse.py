@@ -14,7 +14,7 @@ from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info
 class ReuseOp(VerifiedOp, name="reuse"):
     """Ends the life of `dead` as `dovetail.free` does, and gives its bytes, from the first one, to `memory`.
 
-    What they hold is undefined; `memory` is row-major, as that of `dovetail.alloc`, and so are `numbers`.
+    What they hold is undefined; `memory` is row-major, and `numbers` are its open sizes, as of `dovetail.alloc`.
     With `shared`, one region takes both, and reads each element of `dead` to compute the one that takes its place: that
     call ends its life, and `dovetail.free` follows. Sizes that are open are then those of `dead`.
     `%e = "dovetail.reuse"(%d) : (!torch.tensor<[4],f32>) -> !torch.tensor<[2,2],f32>`

@@ -11,10 +11,10 @@ module attributes {dovetail.level = "program"} {
   // CHECK-SAME: %[[N:.*]]: !torch.int
   func.func @forward(%n: !torch.int {dovetail.symbol = 0 : i64}, %x: !r {dovetail.sizes = #n}) -> (!m, !m) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) {dovetail.sizes = [#n]} : (!r) -> !m
-    // CHECK: %[[D:.*]] = "dovetail.alloc"(%[[N]]) : (!torch.int) -> !torch.tensor<[?,48],f32>
+    // CHECK: %[[D:.*]] = "dovetail.alloc"(%[[N]]) {dovetail.sizes = [{{.*}}]} : (!torch.int) -> !torch.tensor<[?,48],f32>
     // CHECK: %[[TWO:.*]] = torch.constant.int 2
     // CHECK: %[[TWICE:.*]] = torch.aten.mul.int %[[N]], %[[TWO]]
-    // CHECK: %[[E:.*]] = "dovetail.alloc"(%[[TWICE]]) : (!torch.int) -> !torch.tensor<[?,48],f32>
+    // CHECK: %[[E:.*]] = "dovetail.alloc"(%[[TWICE]]) {dovetail.sizes = [{{.*}}]} : (!torch.int) -> !torch.tensor<[?,48],f32>
     // CHECK: call @region(%{{.*}}, %[[D]], %[[E]])
     // CHECK: torch.copy.to_vtensor %[[D]] {dovetail.sizes = [#[[ONE:.*]]]}
     // CHECK: torch.copy.to_vtensor %[[E]] {dovetail.sizes = [#[[BOTH:.*]]]}
