@@ -111,10 +111,18 @@ def shared(monkeypatch):
     return counts
 
 
+ROWS = [
+    (256, 256, torch.float32),
+    (1002, 517, torch.float64),
+    (34, 100003, torch.float32),
+    (2, 2049, torch.float64),
+]
+"""So many, of so many numbers: whole vectors and pages, neither, few of more than a cache holds, and few in all."""
+
+
 @pytest.mark.parametrize("fn", [last, sigmoid_of, turned])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize(("rows", "columns"), [(256, 256), (1002, 517), (34, 100003), (2, 2049)])
-def test_results_where_operands_die_are_the_same(unshared, fn, dtype, rows, columns):
+@pytest.mark.parametrize(("rows", "columns", "dtype"), ROWS)
+def test_results_where_operands_die_are_the_same(unshared, fn, rows, columns, dtype):
     """Catches a region that reads an element after it has overwritten it, in whatever row, vector or thread."""
     inputs = drawn(rows, columns, dtype)
     call, expected = torch.compile(fn, backend="dovetail", fullgraph=True), unshared(fn, *inputs)
@@ -123,9 +131,8 @@ def test_results_where_operands_die_are_the_same(unshared, fn, dtype, rows, colu
 
 
 @pytest.mark.parametrize("fn", [last, turned])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize(("rows", "columns"), [(256, 256), (1002, 517), (34, 100003), (2, 2049)])
-def test_results_of_open_sizes_lie_where_operands_die(unshared, shared, fn, dtype, rows, columns):
+@pytest.mark.parametrize(("rows", "columns", "dtype"), ROWS)
+def test_results_of_open_sizes_lie_where_operands_die(unshared, shared, fn, rows, columns, dtype):
     """Catches memory of which no pass knows the sizes, so that no result of open sizes lies where an operand does."""
     inputs = drawn(rows, columns, dtype)
     call = torch.compile(fn, backend="dovetail", fullgraph=True, dynamic=True, options={"cache": False})
