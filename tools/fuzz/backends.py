@@ -70,7 +70,7 @@ def working(backend: str, iree: bool) -> Iterator[Work]:
         # One compiler for all regions of a graph: its start is half of its time, and other programs have the cores.
         patches.enter_context(patch("dovetail.loading.Compilation", partial(Compilation, jobs=1)))
         if not iree:
-            patches.enter_context(patch("dovetail.compiler.begin", lambda *_: nullcontext()))
+            patches.enter_context(patch("dovetail.compiler.begun", lambda *_: nullcontext()))
             patches.enter_context(patch("dovetail.compiler.build", lambda *_: {}))
         if backend == "run-check":
             runner = checked_runner(lambda is_checked: work.checks.update([is_checked]))
