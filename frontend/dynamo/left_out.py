@@ -6,7 +6,7 @@ from typing import Any
 from torch._dynamo import config, guards, output_graph, symbolic_convert
 from torch._dynamo.callback import callback_handler
 from torch._dynamo.variables import optimizer
-from torch._guards import TracingContext
+from torch._guards import CompileContext
 from torch.autograd import profiler
 
 
@@ -61,8 +61,8 @@ def leave_out_profile_ranges() -> None:
     It asks for a profiler in each call, by two functions that switch Dynamo off and on again. Where a profiler runs
     now, the ranges stay. Once Dynamo has compiled, its setting is as it was.
     """
-    # Outside of Dynamo nothing would put it back.
-    if not config.record_runtime_overhead or profiler._is_profiler_enabled or TracingContext.try_get() is None:
+    # Outside of Dynamo nothing would put it back, also where somebody else traces.
+    if not config.record_runtime_overhead or profiler._is_profiler_enabled or CompileContext.try_get() is None:
         return
     _left_out.append(True)
     config.record_runtime_overhead = False

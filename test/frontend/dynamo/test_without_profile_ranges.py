@@ -5,7 +5,10 @@ from collections.abc import Callable
 import pytest
 import torch
 from torch._dynamo import config
+from torch._guards import TracingContext, tracing
 from torch.profiler import profile
+
+from dovetail.torch_backend import dovetail
 
 pytestmark = pytest.mark.usefixtures("op_by_op")
 
@@ -51,4 +54,12 @@ def test_the_setting_survives_a_graph_that_fails():
     with pytest.raises(torch._dynamo.exc.Unsupported):
         torch.compile(lambda x: fails(x * 2), backend="dovetail", fullgraph=True)(torch.ones(2))
     torch.compile(lambda x: fails(x * 2), backend="dovetail")(torch.ones(2))
+    assert config.record_runtime_overhead
+
+
+def test_the_setting_is_left_where_somebody_else_traces():
+    """Catches a setting that waits for Dynamo's end to be put back, though another one asks for the backend."""
+    graph = torch.fx.symbolic_trace(lambda x: x * 2)
+    with tracing(TracingContext(None)):
+        dovetail(graph, [torch.ones(2)])
     assert config.record_runtime_overhead
