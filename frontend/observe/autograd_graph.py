@@ -83,25 +83,33 @@ def counted_with(tensor: torch.Tensor, others: Sequence[torch.Tensor]) -> list[i
 
 
 def sharing(
-    counted: Sequence[torch.Tensor | None], saved: Mapping[int, Sequence[torch.Tensor]]
+    counted: Sequence[Sequence[torch.Tensor]], saved: Mapping[int, Sequence[torch.Tensor]]
 ) -> list[tuple[int, ...]]:
-    """For each of the tensors `counted`, the positions at which one of those `saved` has the same version counter.
+    """For each of those `counted`, the positions at which one `saved` has the version counter of one of its tensors.
 
     Moves the counters: nothing more can be asked of autograd's graph afterwards.
     """
-    by_memory = by_key((storage(tensor), (index, tensor)) for index, tensors in saved.items() for tensor in tensors)
+    by_memory = by_key((_memory(tensor), (index, tensor)) for index, tensors in saved.items() for tensor in tensors)
     found: list[tuple[int, ...]] = []
-    for each in counted:
-        near = [] if each is None else by_memory.get(storage(each), [])
-        moved = counted_with(each, [tensor for _, tensor in near]) if each is not None and near else []
-        found.append(tuple(sorted({near[position][0] for position in moved})))
+    for tensors in counted:
+        positions: set[int] = set()
+        for each in tensors:
+            near = by_memory.get(_memory(each), [])
+            moved = counted_with(each, [tensor for _, tensor in near]) if near else []
+            positions.update(near[position][0] for position in moved)
+        found.append(tuple(sorted(positions)))
     return found
+
+
+def _memory(tensor: torch.Tensor) -> int | None:
+    """What is equal for tensors that may share a counter: each wrapper has a storage of its own, an alias too."""
+    return None if is_wrapper(tensor) else storage(tensor)
 
 
 def _saved(node: torch.autograd.graph.Node) -> Iterator[torch.Tensor]:
     for name in _names(node):
         found = [unwrapped(value) for value in _unpacked(node, name) or () if isinstance(value, torch.Tensor)]
-        yield from (tensor for tensor in found if not is_wrapper(tensor) and not tensor.is_inference())
+        yield from (tensor for tensor in found if not tensor.is_inference())
 
 
 def _names(node: torch.autograd.graph.Node) -> list[str]:

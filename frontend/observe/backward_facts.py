@@ -55,7 +55,8 @@ def backward_facts(
     # Asked last, since it moves version counters.
     saved = {position: saved_by(found, run.slices) for position, found in nodes.items()}
     counted = [*arguments, *(owned.tensor for owned in leaving if isinstance(owned, OwnedTensor))]
-    needed = tuple(map(Needed, sharing(counted, saved), _reread(run, nodes, counted)))
+    counters = [() if each is None else (each, *run.around.get(id(each), ())) for each in counted]
+    needed = tuple(map(Needed, sharing(counters, saved), _reread(run, nodes, counted)))
     return BackwardFacts(
         needed[: len(arguments)],
         needed[len(arguments) :],

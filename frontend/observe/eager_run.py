@@ -4,7 +4,7 @@ What the user would observe of a call (who is whose view, who was written, what 
 run, never from what tracing makes of the graph.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch._guards import TracingContext, tracing
@@ -12,14 +12,15 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils._pytree import tree_leaves
 
-from dovetail.dialects.statements.wrapped import Convention
+from dovetail.dialects.by_key import by_key
+from dovetail.dialects.statements.wrapped import Convention, Wrapped
 from dovetail.frontend.observe.alias_groups import storage
 from dovetail.frontend.observe.autograd_graph import edges, reachable, version
 from dovetail.frontend.observe.dispatch_log import DispatchLog
 from dovetail.frontend.observe.recorder import Recorder
 from dovetail.frontend.observe.run_facts import EagerRun, FirstSeen
 from dovetail.frontend.observe.stand_ins import stand_ins
-from dovetail.frontend.observe.wrapped_arguments import PlainArguments, rebuilt
+from dovetail.frontend.observe.wrapped_arguments import PlainArguments, plain_tensors, rebuilt
 from dovetail.frontend.observe.wrapped_results import count_versions, flatten_results
 
 
@@ -56,8 +57,17 @@ def eager_run(
         run.parents[id(alias)] = part, ()
         run.barriers.add(id(alias))
     run.results, run.convention = returned.values, Convention(passed, returned.entries)
+    run.around = by_key((*_around(passed, given, arguments), *_around(returned.entries, results, returned.values)))
     run.versions = [version(argument) - old for argument, old in zip(arguments, before, strict=True)]
     return run
+
+
+def _around(entries: Sequence, outside: Sequence, plain: Sequence) -> Iterator[tuple[int, torch.Tensor]]:
+    """Each part's identity, as the program has it and as the wrapper does, with the wrapper."""
+    for entry, wrapper in zip(entries, outside, strict=True):
+        if isinstance(entry, Wrapped):
+            parts = {id(part) for part in (*plain_tensors([wrapper]), *(plain[each] for each in entry.positions()))}
+            yield from ((part, wrapper) for part in parts)
 
 
 def _state(value) -> tuple | None:

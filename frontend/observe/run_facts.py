@@ -79,6 +79,7 @@ class EagerRun:
         barriers: tensors that a custom autograd function returned.
         once: why the traced operations can't be differentiated twice.
         convention: the wrapper subclasses around arguments and results.
+        around: the wrappers that a tensor is a part of, by its identity: a write to one moves its own counter alone.
         history: the nodes of autograd's graph that were there before.
         edges: where gradients of each argument went before, and of what it is a view of.
         operands: for calls of opaque ops, the strides of the operands.
@@ -107,6 +108,7 @@ class EagerRun:
     kept: list = field(default_factory=list)
     grad_mode: bool | None = None
     convention: Convention = field(default_factory=lambda: Convention((), ()))
+    around: dict[int, list[torch.Tensor]] = field(default_factory=dict)
     history: set[torch.autograd.graph.Node] = field(default_factory=set)
     edges: list[set[Edge]] = field(default_factory=list)
     slices: dict[torch.autograd.graph.Node | None, list[torch.Tensor]] = field(default_factory=dict)

@@ -5,7 +5,7 @@ from collections.abc import Container
 from enum import Enum
 from functools import cached_property
 
-from dovetail.dialects.attributes import ARGUMENTS, REREAD, STATIC, WATCHED
+from dovetail.dialects.attributes import REREAD, STATIC, WATCHED
 from dovetail.dialects.dovetail import OwnOp, ReadOp, RefType, SetMetadataOp, TouchOp, WriteOp
 from dovetail.dialects.memory.aliases import with_aliases
 from dovetail.dialects.reading import argument_facts
@@ -51,7 +51,6 @@ class SavedMemory:
         | yes                         |                        |                                         | `COPY`    |
         | no                          | no                     |                                         | `PRIVATE` |
         | no                          | yes                    | yes                                     | `CHECKED` |
-        | no                          | yes                    | nobody says: beside wrapper subclasses  | `CHECKED` |
         | no                          | yes                    | no                                      | `COPY`    |
 
         Eager minds where its backward raises if the memory has changed, or reads it again: here, that raises.
@@ -61,8 +60,7 @@ class SavedMemory:
             return Fate.COPY
         if root not in self._handed_out and not isinstance(self.graph.values[root].type, RefType):
             return Fate.PRIVATE
-        nobody_says = ARGUMENTS in self.graph.joint.attributes and not self._kept_by_eager
-        is_checked = root in self._kept_by_eager or self.is_static(value) or nobody_says
+        is_checked = root in self._kept_by_eager or self.is_static(value)
         return Fate.CHECKED if is_checked else Fate.COPY
 
     @cached_property

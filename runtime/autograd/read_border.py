@@ -30,11 +30,11 @@ def read_border(
 ) -> Border:
     """Reads a border's facts from its three functions; `layouts` are those of their module."""
     owned, saved, checked = len(border.type.results), saved_values(forward, backward), checked_results(forward)
-    owns = _owns(forward, owned)
+    owns = made_results(forward, owned)
     tangents = tuple(
         _tangent(backward, number, border.type.results) for number in range(len(saved), len(backward.type.inputs))
     )
-    watched, rereads = (_stated_checks(border, owns, name) for name in (attributes.WATCHED, attributes.REREAD))
+    watched, rereads = (stated_checks(border, owns, name) for name in (attributes.WATCHED, attributes.REREAD))
     checks = _checks(saved, checked, rereads)
     return Border(
         owned=owned,
@@ -62,8 +62,8 @@ def read_border(
     )
 
 
-def _owns(forward: func.FuncOp, owned: int) -> dict[int, OwnOp]:
-    """What gives each owned result its memory, by number."""
+def made_results(forward: func.FuncOp, owned: int) -> dict[int, OwnOp]:
+    """What gives each of the `owned` results its memory, by number."""
     made = enumerate(made_by(value, OwnOp.OPERATION_NAME) for value in returned(forward)[:owned])
     return {index: op.opview for index, op in made if op is not None}
 
@@ -165,7 +165,7 @@ def _tangent(backward: func.FuncOp, index: int, results: Sequence[ir.Type]) -> T
     return Tangent(result, type_.shaped.shape, type_.strides, dtype, attributes.FOLLOWED in facts, device, is_same)
 
 
-def _stated_checks(border: func.FuncOp, owns: Mapping[int, OwnOp], name: str) -> list[VersionCheck]:
+def stated_checks(border: func.FuncOp, owns: Mapping[int, OwnOp], name: str) -> list[VersionCheck]:
     """What the IR says by the attribute `name` on the border's arguments and on the owned results, by number."""
     facts = [(True, index, each) for index, each in enumerate(argument_facts(border))]
     facts += [(False, index, op.attributes) for index, op in owns.items()]

@@ -9,7 +9,7 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import BACKWARD, FORWARD, IN_RESULT
+from dovetail.dialects.attributes import BACKWARD, FORWARD, IN_RESULT, REREAD, WATCHED
 from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.reading import Module, argument_facts, referred, result_facts
 from dovetail.dialects.sizes.size_expressions import Numbered, function_of
@@ -17,6 +17,7 @@ from dovetail.dialects.sizes.symbols import KnownSize, symbols
 from dovetail.dialects.statements.saved import checked_results, saved_values
 from dovetail.dialects.statements.subclasses import convention
 from dovetail.dialects.statements.wrapped import Convention, Wrapped
+from dovetail.runtime.autograd.read_border import made_results, stated_checks
 from dovetail.runtime.autograd.read_layouts import lying
 from dovetail.runtime.subclasses.boundary import Boundary, Facts
 from dovetail.runtime.subclasses.versions import BackwardReads
@@ -72,9 +73,9 @@ def _lying(ref: RefType, stated: Mapping[str, ir.Attribute]) -> Callable[[Mappin
 
 
 def _reads(module: Module) -> BackwardReads:
-    """Reads from the border which memory the backward checks, and from `@call` which results lie in it."""
+    """Reads from the border which memory the backward or eager's checks, and from `@call` which results lie in it."""
     facts = enumerate(result_facts(module.call))
-    made = {position: ir.IntegerAttr(each[IN_RESULT]).value for position, each in facts if IN_RESULT in each}
+    lying_in = {position: ir.IntegerAttr(each[IN_RESULT]).value for position, each in facts if IN_RESULT in each}
     arguments: set[int] = set()
     handed_out: set[int] = set()
     for border in module.borders.values():
@@ -86,5 +87,8 @@ def _reads(module: Module) -> BackwardReads:
         arguments |= {value.in_argument for value in values if value.in_argument is not None}
         handed_out |= {each for one in values for each in (one.result, one.in_result) if each is not None}
         handed_out |= checked_results(forward).keys()
-    results = frozenset(position for position, number in made.items() if number in handed_out)
-    return BackwardReads(frozenset(arguments), results, frozenset(made))
+        owns = made_results(forward, len(border.type.results))
+        for check in (each for name in (WATCHED, REREAD) for each in stated_checks(border, owns, name)):
+            (arguments if check.is_argument else handed_out).add(check.position)
+    results = frozenset(position for position, number in lying_in.items() if number in handed_out)
+    return BackwardReads(frozenset(arguments), results, frozenset(lying_in))

@@ -406,6 +406,45 @@ def test_changes_before_the_backward(changed):
     assert dovetail.stats().eager == eager
 
 
+SAVED_BY_EAGER = {
+    "exp": lambda x: x.exp(),
+    "relu": lambda x: x.relu(),
+    "sqrt": lambda x: (x * x + 1).sqrt(),
+    "tanh": lambda x: x.tanh(),
+    "of two": lambda x: (x.relu(), x.exp())[0],
+    "not the result": lambda x: (x.exp() + 1) * 2,
+    "not beside": lambda x: (x * 2, x.relu())[0],
+}
+
+
+@pytest.mark.parametrize("name", SAVED_BY_EAGER)
+def test_changes_of_what_eager_saves(name):
+    """Catches a gradient where eager raises: the program computes a result anew that eager has saved.
+
+    And an error where eager raises none, since the program alone reads it.
+    """
+    outcomes = []
+    for compiler in (lambda fn: fn, compile_whole):
+        torch._dynamo.reset()
+        torch.manual_seed(0)
+        x = two(3, requires_grad=True)
+        result = compiler(SAVED_BY_EAGER[name])(x)
+        with torch.no_grad():
+            result.add_(1)
+        try:
+            result.sum().backward()
+            outcomes.append(inner(x.grad))
+        except RuntimeError as error:
+            outcomes.append(str(error).partition(":")[0])
+    if name.startswith("not"):
+        torch.testing.assert_close(outcomes[1], outcomes[0])
+    else:
+        assert (
+            outcomes
+            == ["one of the variables needed for gradient computation has been modified by an inplace operation"] * 2
+        )
+
+
 def test_changes_behind_a_returned_argument():
     """Catches a check that is made when another program's backward runs, which the argument comes from."""
     torch._dynamo.reset()
