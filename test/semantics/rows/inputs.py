@@ -392,7 +392,7 @@ ROWS = [
         wrapped,
         lambda: [vector(), vector()],
         """
-            CHECK: func.func @joint(%arg0: !ref4 {dovetail.name = "L['x'].held"}
+            CHECK: func.func @joint(%arg0: !ref4 {dovetail.name = "L['x'].held", dovetail.watched = array<i64: 0>}
             CHECK-SAME: dovetail.arguments = [{attributes = ["held"], class = "dovetail.tools.wrongs.wrapper:Wrapper"
             CHECK-SAME: dovetail.results = [{attributes = ["held"], class = "dovetail.tools.wrongs.wrapper:Wrapper"
             CHECK: "dovetail.write"(%{{.*}}, %arg0)
