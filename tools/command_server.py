@@ -118,8 +118,7 @@ def _started(listener: socket.socket, client: socket.socket) -> list[ForkProcess
     if not message:
         return []
     request = _Request.read(message)
-    [script] = entry_points(group="console_scripts", name=request.arguments[0])
-    command = script.load()
+    command = _command(request.arguments[0])
     for module in chain.from_iterable(_IMPORTS.get(word, ()) for word in request.arguments):
         import_module(module)
     if request.arguments[0] in _IMPORTS:
@@ -132,6 +131,13 @@ def _started(listener: socket.socket, client: socket.socket) -> list[ForkProcess
     for stream in streams:
         os.close(stream)
     return [process]
+
+
+@functools.cache
+def _command(name: str) -> Callable[[], int | None]:
+    """The console script of this name; looked up once, since that reads the files of all installed packages."""
+    [script] = entry_points(group="console_scripts", name=name)
+    return script.load()
 
 
 @functools.cache
