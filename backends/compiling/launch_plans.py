@@ -17,6 +17,7 @@ from dovetail.backends.compiling.scheduling import (
     PIPELINE_TO_STREAM,
     pipelines,
 )
+from dovetail.backends.cuda.assembler import Assembled
 from dovetail.dialects.memory.touches import Touch
 
 _MAY_MATTER = {"check terms": may_have_constant_terms, "read results": may_read_results}
@@ -169,5 +170,13 @@ def assembled(
             return code
         launched = {step["entry"] for step in plan.steps["steps"] if "entry" in step}
         kernels = {entry: why for entry, why in code.refused.items() if entry in launched}
-        found[name] = refused(next(iter(kernels.values())), kernels) if kernels else replace(plan, code=code.code)
+        found[name] = refused(next(iter(kernels.values())), kernels) if kernels else _with_code(plan, code)
     return found
+
+
+def _with_code(plan: LaunchPlan, code: Assembled) -> LaunchPlan:
+    """`plan` with the code that the device runs; its launches say where that waits for what comes before."""
+    if not code.waits:
+        return replace(plan, code=code.code)
+    steps = [step | {"waits": True} if step["op"] == "dispatch" else step for step in plan.steps["steps"]]
+    return replace(plan, code=code.code, steps=plan.steps | {"steps": steps})

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from dovetail.backends.base_target import COMMON_FLAGS, Target, sources_digest
 from dovetail.backends.compiling.compiler_runs import CompilerRuns, Run
 from dovetail.backends.cuda.assembler import Assembled, assemble, assembler_version
+from dovetail.backends.cuda.waits import waiting
 
 
 @dataclass(frozen=True)
@@ -15,16 +16,18 @@ class Architecture:
     Attributes:
         processors: of the chip that is common; how many workgroups run at the same time follows from it.
         shared_bytes: memory that the threads of one workgroup may share.
+        overlaps: whether a kernel may be launched while the one before it ends, and waits by itself.
     """
 
     processors: int
     shared_bytes: int
+    overlaps: bool = False
 
 
 ARCHITECTURES = {
     "sm_80": Architecture(processors=108, shared_bytes=166_912),  # A100
     "sm_89": Architecture(processors=128, shared_bytes=101_376),  # RTX 4090, L40
-    "sm_90": Architecture(processors=132, shared_bytes=232_448),  # H100, H200
+    "sm_90": Architecture(processors=132, shared_bytes=232_448, overlaps=True),  # H100, H200
 }
 """By the name that LLVM and PTX have for them. The numbers are NVIDIA's, from the CUDA programming guide."""
 
@@ -99,8 +102,11 @@ class CudaTarget(Target):
         """A cubin of the PTX `code`, or that itself where there is no assembler, or no code; the run if it failed."""
         if not code:
             return Assembled(code)
-        return assemble(code, self.architecture, timeout, runs)
+        overlaps = ARCHITECTURES[self.architecture].overlaps
+        made = assemble(waiting(code) if overlaps else code, self.architecture, timeout, runs)
+        return replace(made, waits=overlaps) if isinstance(made, Assembled) else made
 
     def decided_by(self) -> tuple[str, ...]:
-        """The GPU, the assembler, what is computed in float32, and what is edited."""
-        return self.attribute(), sources_digest("elementary"), assembler_version(), str(self.edits)
+        """The GPU, the assembler, what is computed in float32, what is edited, and what is done to PTX."""
+        sources = map(sources_digest, ("elementary", "cuda"))
+        return self.attribute(), *sources, assembler_version(), str(self.edits)

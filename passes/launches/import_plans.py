@@ -67,7 +67,8 @@ def _build_step(step: Mapping[str, Any], buffers: list[ir.Value], values: list[i
             bindings = [span(*binding) for binding in step["bindings"]]
             threads, shared = step.get("workgroup_size", ()), step.get("shared_memory", 0)
             counts, words = ([read_number(each, values) for each in step[name]] for name in ("workgroups", "constants"))
-            made = dispatch(step["entry"], counts, words, bindings, threads, shared, step.get("sets", 0))
+            sets, waits = step.get("sets", 0), step.get("waits", False)
+            made = dispatch(step["entry"], counts, words, bindings, threads, shared, sets, waits)
             if "tiling" in step:
                 made.attributes[TILING] = ir.StringAttr.get(step["tiling"])
         case "copy":

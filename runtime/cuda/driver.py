@@ -22,8 +22,10 @@ _STICKY = frozenset(
 )  # fmt: skip
 """Errors of kernels: each call of the driver in the process reports such a one from then on."""
 
-_VERSION = 11030
-"""CUDA 11.3, whose form of functions is asked for; as much as PyTorch 2 needs."""
+_VERSION = 11080
+"""CUDA 11.8, whose form of functions is asked for: the first one with `cuLaunchKernelEx`."""
+_CAPTURES_OVERLAPS = 12030
+"""CUDA 12.3, of which on graphs capture kernels that are launched while those before them run."""
 _LEGACY_STREAM = 1
 """Stream 0 is the one that all threads share, as torch takes it to be."""
 
@@ -49,8 +51,13 @@ def address_of(name: str) -> int:
 
 def step_functions() -> tuple[int, ...]:
     """Where the functions lie that run steps, in the order of `native/interfaces.h`."""
-    names = "LaunchKernel MemsetD8Async MemsetD16Async MemsetD32Async MemsetD2D32Async MemcpyDtoDAsync".split()
+    names = "LaunchKernelEx MemsetD8Async MemsetD16Async MemsetD32Async MemsetD2D32Async MemcpyDtoDAsync".split()
     return tuple(address_of(f"cu{name}") for name in [*names, "CtxGetDevice", "CtxGetCurrent", "CtxSetCurrent"])
+
+
+def may_overlap() -> bool:
+    """Whether kernels that wait by themselves may be launched while those before them run, also into graphs."""
+    return checked(functions().cuDriverGetVersion(), "asking for the driver's version") >= _CAPTURES_OVERLAPS
 
 
 def context(device: int) -> int:

@@ -91,7 +91,8 @@ def _step(step: Step[int], kernel: int, buffers: Sequence[int]) -> tuple:
     match step:
         case Dispatch():
             sizes = step.workgroups, step.threads, step.shared_bytes
-            return DISPATCH, kernel, *sizes, step.words, ranges(*step.bindings), table(step)
+            overlaps = step.waits and driver.may_overlap()
+            return DISPATCH, kernel, *sizes, step.words, ranges(*step.bindings), table(step), overlaps
         case Fill():
             return FILL, ranges(step.target), step.bits, step.width
         case Copy():

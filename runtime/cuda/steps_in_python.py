@@ -13,9 +13,30 @@ DISPATCH, FILL, COPY = range(3)
 """The kinds of steps, as `native/plan.h` numbers them."""
 
 _POINTER, _COUNT, _WORD = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint
+_OVERLAPS = 6
+"""The number of the attribute that lets a kernel begin while the one before it runs."""
+
+
+class LaunchAttribute(ctypes.Structure):
+    """The driver's."""
+
+    _fields_ = (("number", ctypes.c_uint64), ("value", ctypes.c_int * 16))
+
+
+class LaunchConfiguration(ctypes.Structure):
+    """The driver's: workgroups, threads and shared bytes of a launch, its stream, and its attributes."""
+
+    _fields_ = (
+        ("sizes", _WORD * 7),
+        ("stream", _POINTER),
+        ("attributes", ctypes.POINTER(LaunchAttribute)),
+        ("attribute_count", _WORD),
+    )
+
+
 # Of the driver's functions, in the order of `native/interfaces.h`.
 _PARAMETERS = (
-    (_POINTER, *[_WORD] * 7, _POINTER, _POINTER, _POINTER),
+    (_POINTER, _POINTER, _POINTER, _POINTER),
     (_POINTER, ctypes.c_ubyte, _COUNT, _POINTER),
     (_POINTER, ctypes.c_ushort, _COUNT, _POINTER),
     (_POINTER, _WORD, _COUNT, _POINTER),
@@ -106,13 +127,16 @@ class Steps:
 
     def _run_kernel(self, buffers: list[int], stream: int, kernel: int, *step: Any) -> int:
         """Parameters lie in cells of 8 bytes, a word in the first half; those of sets of bindings are one."""
-        workgroups, threads, shared_bytes, words, ranges, table = step
+        workgroups, threads, shared_bytes, words, ranges, table, overlaps = step
         bindings = [buffers[buffer] + offset for buffer, offset, _ in ranges]
         bindings += [0] * (table - len(bindings))
         cells = (ctypes.c_uint64 * (len(bindings) + len(words)))(*bindings, *words)
         starts = [*range(0, len(bindings), table or 1), *range(len(bindings), len(cells))]
         pointers = (ctypes.c_void_p * len(starts))(*(ctypes.addressof(cells) + 8 * start for start in starts))
-        return self._launch(kernel, *workgroups, *threads, shared_bytes, stream, ctypes.addressof(pointers), None)
+        attribute = LaunchAttribute(_OVERLAPS, (1,))
+        sizes = (_WORD * 7)(*workgroups, *threads, shared_bytes)
+        configuration = LaunchConfiguration(sizes, stream, ctypes.pointer(attribute), int(overlaps))
+        return self._launch(ctypes.addressof(configuration), kernel, ctypes.addressof(pointers), None)
 
     def _run_fill(self, buffers: list[int], stream: int, ranges: tuple, bits: int, width: int) -> int:
         ((buffer, offset, size),) = ranges

@@ -55,7 +55,8 @@ class PlanReader:
             case ours.DispatchOp():
                 counts, words = (tuple(map(self._maybe_open, listed)) for listed in (op.counts, op.words))
                 bindings = tuple(map(self._range, op.bindings))
-                return Dispatch(op.entry_name, counts, op.threads, op.shared_bytes, words, bindings, op.set_count)
+                sizes = counts, op.threads, op.shared_bytes
+                return Dispatch(op.entry_name, *sizes, words, bindings, op.set_count, op.waits)
             case ours.FillBufferOp():
                 return Fill(self._range(op.target), op.bits, op.width)
             case ours.CopyBufferOp():

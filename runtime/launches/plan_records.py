@@ -29,7 +29,8 @@ class Dispatch(Generic[N]):
     """A kernel's launch: `workgroups` in x, y and z; on a GPU, of `threads`, with `shared_bytes` of dynamic memory.
 
     Its parameters are the addresses of `bindings`, then `words` of 32 bits. With `sets`, the first is an array of so
-    many sets of addresses, of which `bindings` are as many as there are workgroups in y.
+    many sets of addresses, of which `bindings` are as many as there are workgroups in y. A kernel that `waits` by
+    itself for all before it may be launched while that still runs.
     """
 
     entry: str
@@ -39,6 +40,7 @@ class Dispatch(Generic[N]):
     words: tuple[N, ...]
     bindings: tuple[Range[N], ...]
     sets: int = 0
+    waits: bool = False
 
 
 @dataclass(frozen=True)

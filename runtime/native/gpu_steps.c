@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_PARAMETERS = 512 };  // of a kernel: 4 KiB of addresses
 
@@ -14,6 +15,7 @@ typedef struct {
   void *kernel;
   unsigned workgroups[3], threads[3], shared_bytes;
   int word_count, table;  // table: addresses in the first parameter; 0: each is a parameter
+  int overlaps;           // whether it waits by itself for what was launched before it
   uint32_t *words;
   uint64_t bits;
   int width;
@@ -74,8 +76,8 @@ static int read_kernel(const Steps *self, GpuStep *step, PyObject *item) {
   long long sizes[7];  // which a conversion to 32 bits would cut silently
   int kind;
   PyObject *ranges, *words;
-  if (!PyArg_ParseTuple(item, "iK(LLL)(LLL)LO!O!i", &kind, &handle, &sizes[0], &sizes[1], &sizes[2], &sizes[3], &sizes[4],
-                        &sizes[5], &sizes[6], &PyTuple_Type, &words, &PyTuple_Type, &ranges, &step->table))
+  if (!PyArg_ParseTuple(item, "iK(LLL)(LLL)LO!O!ip", &kind, &handle, &sizes[0], &sizes[1], &sizes[2], &sizes[3], &sizes[4],
+                        &sizes[5], &sizes[6], &PyTuple_Type, &words, &PyTuple_Type, &ranges, &step->table, &step->overlaps))
     return -1;
   for (int i = 0; i < 7; i++)
     if (sizes[i] < 0 || sizes[i] > UINT32_MAX)
@@ -210,9 +212,14 @@ static int launch_kernel(const Steps *self, const GpuStep *step, char *const *bu
   }
   for (int i = step->range_count; i < step->table; i++) bindings[i] = NULL;  // copied, and read by no workgroup
   for (int i = 0; i < step->word_count; i++) parameters[count++] = &step->words[i];
-  const unsigned *workgroups = step->workgroups, *threads = step->threads;
-  return self->driver.launch(step->kernel, workgroups[0], workgroups[1], workgroups[2], threads[0], threads[1], threads[2],
-                             step->shared_bytes, stream, parameters, NULL);
+  LaunchAttribute attribute = {.number = OVERLAPS, .value = {1}};
+  LaunchConfiguration configuration = {.shared_bytes = step->shared_bytes,
+                                       .stream = stream,
+                                       .attributes = &attribute,
+                                       .attribute_count = step->overlaps ? 1 : 0};
+  memcpy(configuration.workgroups, step->workgroups, sizeof step->workgroups);
+  memcpy(configuration.threads, step->threads, sizeof step->threads);
+  return self->driver.launch(&configuration, step->kernel, parameters, NULL);
 }
 
 static int fill(const Driver *driver, uint64_t start, int64_t length, uint64_t bits, int width, void *stream) {

@@ -91,9 +91,22 @@ enum { ON_CPU = 1 };
 
 // ---- The CUDA driver, as far as it is used here; each gives a status, 0 for success. ----
 
-typedef int (*LaunchKernel)(void *kernel, unsigned workgroups_x, unsigned workgroups_y, unsigned workgroups_z,
-                            unsigned threads_x, unsigned threads_y, unsigned threads_z, unsigned shared_bytes,
-                            void *stream, void **parameters, void **extra);
+typedef struct {
+  _Alignas(8) int number;
+  int padding;
+  int value[16];
+} LaunchAttribute;
+
+typedef struct {
+  unsigned workgroups[3], threads[3], shared_bytes;
+  void *stream;
+  LaunchAttribute *attributes;
+  unsigned attribute_count;
+} LaunchConfiguration;
+
+enum { OVERLAPS = 6 };  // the number of the attribute that lets a kernel begin while the one before it runs
+
+typedef int (*LaunchKernel)(const LaunchConfiguration *configuration, void *kernel, void **parameters, void **extra);
 typedef int (*FillBytes)(uint64_t start, unsigned char pattern, size_t count, void *stream);
 typedef int (*FillPairs)(uint64_t start, unsigned short pattern, size_t count, void *stream);
 typedef int (*FillWords)(uint64_t start, unsigned pattern, size_t count, void *stream);
@@ -106,7 +119,7 @@ typedef int (*EnterContext)(void *context);
 enum { DRIVER_FUNCTIONS = 9 };
 
 typedef struct {
-  LaunchKernel launch;            // cuLaunchKernel
+  LaunchKernel launch;            // cuLaunchKernelEx
   FillBytes fill_bytes;           // cuMemsetD8Async
   FillPairs fill_pairs;           // cuMemsetD16Async
   FillWords fill_words;           // cuMemsetD32Async

@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from dovetail.runtime.cuda import driver, library, steps, torch_streams
+from dovetail.runtime.cuda.steps_in_python import LaunchConfiguration
 from dovetail.runtime.extension import extension
 
 
@@ -59,7 +60,7 @@ class Kernel:
 
 _POINTER, _COUNT, _WORD = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint
 _FUNCTIONS = {
-    "cuLaunchKernel": (_POINTER, *[_WORD] * 7, _POINTER, _POINTER, _POINTER),
+    "cuLaunchKernelEx": (_POINTER, _POINTER, _POINTER, _POINTER),
     "cuMemsetD8Async": (_POINTER, ctypes.c_ubyte, _COUNT, _POINTER),
     "cuMemsetD16Async": (_POINTER, ctypes.c_ushort, _COUNT, _POINTER),
     "cuMemsetD32Async": (_POINTER, _WORD, _COUNT, _POINTER),
@@ -85,6 +86,7 @@ class StandIn:
     context: int = 0
     stream: int = 77
     device: int = 0
+    version: int = 13000
     CUresult = Status
     CUfunction_attribute = SimpleNamespace(
         CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES="local", CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES="shared"
@@ -107,7 +109,11 @@ class StandIn:
 
     def launches(self) -> list[tuple]:
         """Of each launch: the kernel, the workgroups, the threads, shared memory, the stream, the parameters."""
-        return [call[1:] for call in self.calls if call[0] == "cuLaunchKernel"]
+        return [call[1:-1] for call in self.calls if call[0] == "cuLaunchKernelEx"]
+
+    def overlaps(self) -> list[bool]:
+        """Of each launch whether it may begin while the one before it runs."""
+        return [call[-1] for call in self.calls if call[0] == "cuLaunchKernelEx"]
 
     def cuGetProcAddress(self, name: bytes, version: int, flags: int) -> tuple:
         if name.decode() not in self._by_address:
@@ -116,7 +122,7 @@ class StandIn:
 
     def _called(self, name: str, *given: int) -> int:
         """A function, as C calls it."""
-        if name == "cuLaunchKernel":
+        if name == "cuLaunchKernelEx":
             return int(self.launch(*given)[0])
         if name == "cuCtxGetDevice":
             ctypes.c_int.from_address(given[0]).value = self.context - 1000
@@ -126,8 +132,11 @@ class StandIn:
             return Status.SUCCESS
         return int(self.cuCtxSetCurrent(*given)[0] if name == "cuCtxSetCurrent" else self._noted(name, *given)[0])
 
-    def launch(self, kernel: int, *given: int) -> tuple:
-        *sizes, shared_bytes, stream, where, _ = given
+    def launch(self, configuration: int, kernel: int, where: int, _: int) -> tuple:
+        stated = LaunchConfiguration.from_address(configuration)
+        *sizes, shared_bytes = stated.sizes
+        attributes = [stated.attributes[index] for index in range(stated.attribute_count)]
+        assert all((each.number, each.value[0]) == (6, 1) for each in attributes)
         [found] = [each for each in self.kernels if id(each) == kernel]
         pointers = (ctypes.c_void_p * len(found.parameters)).from_address(where)
         kinds = {8: ctypes.c_uint64, 4: ctypes.c_uint32}
@@ -137,7 +146,11 @@ class StandIn:
             for start in range(0, size, 8)
         ]
         grid, block = tuple(sizes[:3]), tuple(sizes[3:])
-        return self._noted("cuLaunchKernel", found.name, grid, block, shared_bytes, stream, values)
+        launched = found.name, grid, block, shared_bytes, stated.stream, values
+        return self._noted("cuLaunchKernelEx", *launched, bool(attributes))
+
+    def cuDriverGetVersion(self) -> tuple:
+        return Status.SUCCESS, self.version
 
     def cuModuleGetFunction(self, module: int, name: bytes) -> tuple:
         found = [kernel for kernel in self.kernels if kernel.name == name.decode()]

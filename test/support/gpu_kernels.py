@@ -72,6 +72,29 @@ SCALE_SETS = (
 )
 """The same of up to four pairs, each of as many elements."""
 
+TURN_AROUND = (
+    HEAD.replace("7.0", "7.8").replace("sm_80", "sm_90")
+    + """
+.visible .entry turn_around(.param .u64 p0, .param .u64 p1)
+{
+    griddepcontrol.wait;"""
+    + _INDEX
+    + """
+    ld.param.u64 %rd2, [p0];
+    ld.param.u64 %rd3, [p1];
+    add.u64 %rd4, %rd2, %rd1;
+    ld.global.f32 %f2, [%rd4];
+    add.f32 %f3, %f2, 0f3F800000;
+    sub.u32 %r5, 1023, %r4;
+    mul.wide.u32 %rd5, %r5, 4;
+    add.u64 %rd6, %rd3, %rd5;
+    st.global.f32 [%rd6], %f3;
+    ret;
+}
+"""
+)
+"""`turn_around(in, out)`: in reverse, each plus 1; waits by itself for what was launched before it."""
+
 SHARED = (
     HEAD
     + """

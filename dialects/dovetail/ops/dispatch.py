@@ -21,7 +21,8 @@ class DispatchOp(VerifiedOp, name="dispatch"):
     counted, in 32 bits and z in 16, is refused. With no workgroup nothing runs. On a GPU, `workgroup_size` counts the
     threads of a workgroup in x, y and z, and `shared_memory` the bytes that they share, besides those that the code
     declares by itself. There, `sets` says that the code's first parameter is an array of so many sets of bindings: as
-    many as there are workgroups in y are given, and a workgroup takes the set of its number.
+    many as there are workgroups in y are given, and a workgroup takes the set of its number. There, `waits` says that
+    the code waits by itself for all that was launched before it, so that it may be launched while that still runs.
     `"dovetail.dispatch"(%a) {constants = [], entry = "e", operandSegmentSizes = array<i32: 1, 0>, workgroups = [...]}`
     """
 
@@ -30,7 +31,7 @@ class DispatchOp(VerifiedOp, name="dispatch"):
     entry: ir.StringAttr
     workgroups: ir.ArrayAttr
     constants: ir.ArrayAttr
-    optional = ("workgroup_size", "shared_memory", "sets")
+    optional = ("workgroup_size", "shared_memory", "sets", "waits")
     entry_name = value_of("entry")
     shared_bytes = value_of("shared_memory", 0)  # besides those that the code declares
     set_count = value_of("sets", 0)  # without: each binding is a parameter
@@ -46,6 +47,7 @@ class DispatchOp(VerifiedOp, name="dispatch"):
             or verify.no_count(self, "shared_memory")
             or verify.no_count(self, "sets", 1)
             or self._no_sets()
+            or self._no_waiting()
         )
 
     def _no_size(self) -> str:
@@ -71,6 +73,19 @@ class DispatchOp(VerifiedOp, name="dispatch"):
         return (
             "" if bindings and bindings % rows == 0 else f"expects {rows} sets of equally many bindings, got {bindings}"
         )
+
+    def _no_waiting(self) -> str:
+        """What is wrong with saying that the code waits."""
+        if "waits" not in self.attributes:
+            return ""
+        if not isinstance(self.attributes["waits"], ir.UnitAttr):
+            return f"expects 'waits' to be a unit attribute, got {self.attributes['waits']}"
+        return "" if self.threads else "expects 'workgroup_size' beside 'waits'"
+
+    @property
+    def waits(self) -> bool:
+        """Whether the code waits by itself for all that was launched before it."""
+        return "waits" in self.attributes
 
     @property
     def counts(self) -> tuple[Number, ...]:
@@ -100,6 +115,7 @@ def dispatch(
     workgroup_size: Sequence[int] = (),
     shared_memory: int = 0,
     sets: int = 0,
+    waits: bool = False,
 ) -> DispatchOp:
     """Builds a launch of `entry` on `bindings`, each the result of a `dovetail.subspan`; 0 `sets`: not in sets."""
     stated, numbers = open_numbers([*workgroups, *constants])
@@ -110,6 +126,8 @@ def dispatch(
         attributes |= {"workgroup_size": i64_array(workgroup_size), "shared_memory": i64(shared_memory)}
     if sets:
         attributes["sets"] = i64(sets)
+    if waits:
+        attributes["waits"] = ir.UnitAttr.get()
     return DispatchOp.build([*bindings, *numbers], **attributes)
 
 

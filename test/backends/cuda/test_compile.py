@@ -14,6 +14,7 @@ from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.backends.compiling.outcomes import CompileFailure
 from dovetail.backends.cuda import assembler
 from dovetail.backends.cuda.target import ARCHITECTURES
+from dovetail.backends.cuda.waits import waiting
 from dovetail.backends.target import target_for_device
 from dovetail.dialects.attributes import ROLE, TARGET
 from dovetail.dialects.context import make_context, parse_module
@@ -92,6 +93,35 @@ def test_ptx_is_for_the_architecture(architecture: str, use_assembler):
     assert isinstance(plan, LaunchPlan), plan
     assert f".target {architecture}\n".encode() in plan.code
     assert plan.code.endswith(b"}\n")
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_kernels_wait_where_launches_say_so(architecture: str, use_assembler):
+    """Would catch a kernel that is launched early and reads what is not written yet, or reads by way of a cache that
+    takes memory to stay the same."""
+    use_assembler("")
+    [plan] = compiled(SOFTMAX, architecture=architecture)
+    assert isinstance(plan, LaunchPlan), plan
+    launches = [step for step in plan.steps["steps"] if step["op"] == "dispatch"]
+    kernels = plan.code.split(b".entry ")[1:]
+    waits = architecture == "sm_90"
+    assert len(kernels) == len(launches) >= 2
+    assert [step.get("waits", False) for step in launches] == [waits] * len(launches)
+    assert [b"\n{\n\tgriddepcontrol.wait;\n" in kernel for kernel in kernels] == [waits] * len(kernels)
+    assert (b"ld.global.nc" in plan.code) == (not waits)
+    module = parse_module(SOFTMAX, make_context())
+    with module.context:
+        module.body.operations[0].attributes[ROLE] = ir.StringAttr.get("region")
+    import_plans(module, {"main": (plan.steps, digest(plan.code))})
+    assert str(module).count(" waits, ") == (len(launches) if waits else 0)
+
+
+def test_a_kernel_that_begins_otherwise_is_refused():
+    """Would catch a kernel that does not wait beside others that do."""
+    begun = b".visible .entry a(\n)\n.maxntid 32\n{\n\tret;\n}\n"
+    assert waiting(begun) == begun.replace(b"{\n", b"{\n\tgriddepcontrol.wait;\n")
+    with pytest.raises(ValueError, match="expected 2 kernels that begin as IREE's do, found 1"):
+        waiting(begun + b".weak .entry b()\n{\n\tret;\n}\n")
 
 
 def test_a_plan_of_several_launches(use_assembler):

@@ -234,7 +234,7 @@ def test_what_turns_few_elements_is_read_and_written_as_vectors(kernel: Callable
     """Would catch one access of each number of a pixel, of a filter's: four times the time that memory takes."""
     ptx, launch = kernel(name)
     assert (launch["tiling"], launch["workgroup_size"]) == ("turned", [64, 1, 1])
-    assert (re.findall(r"ld\.global\.nc\.(\S+)", ptx), re.findall(r"st\.global\.(\S+)", ptx)) == TURNS[name]
+    assert (re.findall(r"ld\.global\.(\S+)", ptx), re.findall(r"st\.global\.(\S+)", ptx)) == TURNS[name]
 
 
 REGIONS["odd turn"] = turn("5,3,1001", "f32")

@@ -23,6 +23,13 @@ func.func @on_a_gpu(%a: !dovetail.buffer) {
   return
 }
 
+// CHECK-LABEL: func.func @that_waits(
+// CHECK-NEXT: "dovetail.dispatch"(%{{.*}}) {constants = [], entry = "exp", operandSegmentSizes = array<i32: 1, 0>, shared_memory = 0 : i64, waits, workgroup_size = [128, 1, 1], workgroups = [8, 2, 1]} : (!dovetail.buffer) -> ()
+func.func @that_waits(%a: !dovetail.buffer) {
+  "dovetail.dispatch"(%a) {constants = [], entry = "exp", operandSegmentSizes = array<i32: 1, 0>, shared_memory = 0 : i64, waits, workgroup_size = [128, 1, 1], workgroups = [8, 2, 1]} : (!dovetail.buffer) -> ()
+  return
+}
+
 // CHECK-LABEL: func.func @in_sets(
 // CHECK-NEXT: "dovetail.dispatch"(%{{.*}}, %{{.*}}) {constants = [], entry = "exp", operandSegmentSizes = array<i32: 2, 0>, sets = 3 : i64, shared_memory = 0 : i64, workgroup_size = [128, 1, 1], workgroups = [8, 2, 1]} : (!dovetail.buffer, !dovetail.buffer) -> ()
 func.func @in_sets(%a: !dovetail.buffer, %b: !dovetail.buffer) {

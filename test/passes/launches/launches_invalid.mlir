@@ -51,7 +51,7 @@ func.func @case(%x: !torch.vtensor<[4],f32>, %b: !dovetail.buffer) {
 // -----
 
 func.func @case(%x: !torch.vtensor<[4],f32>, %b: !dovetail.buffer) {
-  // expected-error @+1 {{'dovetail.dispatch' op has no attribute 'workgroup', expected 'entry', 'workgroups', 'constants', 'workgroup_size', 'shared_memory' or 'sets'}}
+  // expected-error @+1 {{'dovetail.dispatch' op has no attribute 'workgroup', expected 'entry', 'workgroups', 'constants', 'workgroup_size', 'shared_memory', 'sets' or 'waits'}}
   "dovetail.dispatch"(%b) {constants = [], entry = "add", operandSegmentSizes = array<i32: 1, 0>, workgroup = 1, workgroups = [8, 1, 1]} : (!dovetail.buffer) -> ()
   return
 }
@@ -85,6 +85,22 @@ func.func @case(%b: !dovetail.buffer) {
 func.func @case(%b: !dovetail.buffer) {
   // expected-error @+1 {{'dovetail.dispatch' op expects 'shared_memory' to be an integer from 0 up, got -1}}
   "dovetail.dispatch"(%b) {constants = [], entry = "add", operandSegmentSizes = array<i32: 1, 0>, shared_memory = -1 : i64, workgroup_size = [128, 1, 1], workgroups = [8, 1, 1]} : (!dovetail.buffer) -> ()
+  return
+}
+
+// -----
+
+func.func @case(%a: !dovetail.buffer) {
+  // expected-error @+1 {{'dovetail.dispatch' op expects 'waits' to be a unit attribute, got 1 : i64}}
+  "dovetail.dispatch"(%a) {constants = [], entry = "e", operandSegmentSizes = array<i32: 1, 0>, shared_memory = 0 : i64, waits = 1, workgroup_size = [128, 1, 1], workgroups = [8, 1, 1]} : (!dovetail.buffer) -> ()
+  return
+}
+
+// -----
+
+func.func @case(%a: !dovetail.buffer) {
+  // expected-error @+1 {{'dovetail.dispatch' op expects 'workgroup_size' beside 'waits'}}
+  "dovetail.dispatch"(%a) {constants = [], entry = "e", operandSegmentSizes = array<i32: 1, 0>, waits, workgroups = [8, 1, 1]} : (!dovetail.buffer) -> ()
   return
 }
 

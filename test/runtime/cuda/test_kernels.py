@@ -58,7 +58,7 @@ def test_all_regions_are_launched_in_order(gpu: StandIn) -> None:
     before = len(gpu.calls)
     assert run(given)
     assert gpu.launches()[3:] == [(*each[:4], 99, each[5]) for each in expected]
-    assert [call[0] for call in gpu.calls[before:]] == ["cuLaunchKernel"] * 3
+    assert [call[0] for call in gpu.calls[before:]] == ["cuLaunchKernelEx"] * 3
 
 
 def test_sets_of_bindings_are_one_parameter(gpu: StandIn) -> None:
@@ -126,7 +126,7 @@ def test_refused_launch_is_named(gpu: StandIn) -> None:
     run, given = run_of(), arguments()
     run(given)
     launched = len(gpu.launches())
-    gpu.refusals["cuLaunchKernel"] = [Status.SUCCESS, Status.SUCCESS, Status.OUT_OF_MEMORY]
+    gpu.refusals["cuLaunchKernelEx"] = [Status.SUCCESS, Status.SUCCESS, Status.OUT_OF_MEMORY]
     position = r"region 'update', step 0, kernel 'add' on cuda:0: CUDA_ERROR_OUT_OF_MEMORY, out of memory$"
     with pytest.raises(LaunchError, match=position):
         run(given)
@@ -135,7 +135,7 @@ def test_refused_launch_is_named(gpu: StandIn) -> None:
 
 def test_sticky_error_says_that_the_process_is_lost(gpu: StandIn) -> None:
     """Catches an earlier kernel's failure that is blamed on this launch."""
-    gpu.refusals["cuLaunchKernel"] = [Status.ILLEGAL_ADDRESS]
+    gpu.refusals["cuLaunchKernelEx"] = [Status.ILLEGAL_ADDRESS]
     with pytest.raises(LaunchError, match=r"ILLEGAL_ADDRESS.* launched before failed.*CUDA_LAUNCH_BLOCKING=1"):
         run_of()(arguments())
 

@@ -4,13 +4,15 @@ import subprocess
 import sys
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import torch
-from gpu_kernels import FAULT, SCALE, SCALE_SETS, SHARED, SIZE, SPILLING, dispatch, plan
+from gpu_kernels import FAULT, SCALE, SCALE_SETS, SHARED, SIZE, SPILLING, TURN_AROUND, dispatch, plan
 
 from dovetail.errors import LaunchError
+from dovetail.runtime.cuda.plan import Plan
 from dovetail.runtime.launches.plan_records import Copy, Dispatch, Fill, Range
 
 pytestmark = pytest.mark.cuda
@@ -122,6 +124,58 @@ def test_thread_that_has_used_no_gpu() -> None:
     thread.start()
     thread.join()
     assert torch.equal(x, out * 3)
+
+
+def around(steps: int) -> Plan:
+    """A plan that adds `steps` and turns its input around as often, by kernels that wait for those before them.
+
+    They alternate between two halves of the transient, so that each writes what the one before it read.
+    """
+    middle = [Range(2, start, 4 * SIZE) for start in (0, 4 * SIZE)]
+    places = [Range(0, 0, 4 * SIZE), *(middle[number % 2] for number in range(steps - 1)), Range(1, 0, 4 * SIZE)]
+    launches = [
+        Dispatch("turn_around", (SIZE // 128, 1, 1), (128, 1, 1), 0, (), pair, waits=True) for pair in pairwise(places)
+    ]
+    return plan(TURN_AROUND, *launches, transient_bytes=8 * SIZE)
+
+
+def needs_overlaps() -> None:
+    if torch.cuda.get_device_capability() < (9, 0):
+        pytest.skip("kernels of this GPU can't wait by themselves")
+
+
+def test_kernels_that_wait_by_themselves() -> None:
+    """Catches a kernel that is launched early and reads what the one before it has not written, or an older value that
+    a cache has kept."""
+    needs_overlaps()
+    made, x, out = around(501), numbers().round(), torch.empty(SIZE, device="cuda")
+    for _ in range(20):
+        made(x, out)
+        assert torch.equal(out, x.flip(0) + 501)
+
+
+def test_kernels_that_wait_in_a_capture() -> None:
+    """Catches a graph whose kernels begin before a fill, a copy, a kernel of torch's or another stream has ended."""
+    needs_overlaps()
+    made, x, out, graph = around(101), numbers().round(), torch.empty(SIZE, device="cuda"), torch.cuda.CUDAGraph()
+    given, beside, side = torch.empty_like(x), torch.empty_like(x), torch.cuda.Stream()
+    made(x, out)
+    with torch.cuda.graph(graph):
+        given.copy_(x)
+        made(given, out)
+        given.zero_()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            made(out, beside)
+        torch.cuda.current_stream().wait_stream(side)
+        made(beside, given)
+        out.add_(given)
+    for _ in range(20):
+        out.fill_(-1), beside.fill_(-1), given.fill_(-1)
+        graph.replay()
+        assert torch.equal(beside, x + 202)
+        assert torch.equal(given, x.flip(0) + 303)
+        assert torch.equal(out, 2 * x.flip(0) + 404)
 
 
 def test_first_call_in_a_capture() -> None:

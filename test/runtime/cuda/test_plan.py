@@ -1,6 +1,7 @@
 """Launching on a GPU, with a stand-in for its driver: what is launched, with which parameters, and what is refused."""
 
 import threading
+from dataclasses import replace
 
 import pytest
 import torch
@@ -59,13 +60,21 @@ def test_sets_of_bindings_are_one_parameter(gpu: StandIn) -> None:
     assert gpu.launches() == [("add", (8, 2, 1), (128, 1, 1), 0, 77, [first, second, first + 32, second + 32, 0, 0, 7])]
 
 
+@pytest.mark.parametrize(("version", "overlaps"), [(13000, [False, True]), (12020, [False, False])])
+def test_what_waits_by_itself_may_begin_early(gpu: StandIn, version: int, overlaps: list[bool]) -> None:
+    """Catches a kernel that does not wait and is launched while what it reads is written, and what no driver takes."""
+    gpu.version = version
+    plan_of(ADDITION, replace(ADDITION, waits=True))(*arguments())
+    assert gpu.overlaps() == overlaps
+
+
 def test_everything_but_the_launch_is_prepared_once(gpu: StandIn) -> None:
     """Catches code that each call loads anew."""
     plan = plan_of(ADDITION)
     plan(*arguments())
     before = len(gpu.calls)
     plan(*arguments())
-    assert [call[0] for call in gpu.calls[before:]] == ["cuLaunchKernel"]
+    assert [call[0] for call in gpu.calls[before:]] == ["cuLaunchKernelEx"]
     assert ("cuFuncSetAttribute", ADD, "shared", 2048) in gpu.calls
 
 
@@ -176,7 +185,7 @@ def test_each_device_gets_its_own_code_and_stream(gpus: StandIn) -> None:
     plan(on_device(torch.zeros(16), 1), on_device(torch.zeros(4, 4), 1))
     assert [launch[4] for launch in gpus.launches()] == [77, 78]
     assert [each[0] for each in gpus.calls].count("cuModuleLoadDataEx") == 2
-    at = [number for number, each in enumerate(gpus.calls) if each[0] == "cuLaunchKernel"][1]
+    at = [number for number, each in enumerate(gpus.calls) if each[0] == "cuLaunchKernelEx"][1]
     contexts = [call for call in gpus.calls if call[0] == "cuCtxSetCurrent"]
     assert gpus.calls[at - 1] == ("cuCtxSetCurrent", 1001)
     assert contexts[-1] == ("cuCtxSetCurrent", 1000)
@@ -214,7 +223,7 @@ def test_thread_without_a_context_gets_one(gpu: StandIn) -> None:
 
 def test_refused_launch_is_named(gpu: StandIn) -> None:
     """Catches a launch that fails and is passed over, and a message that does not say which one it is."""
-    gpu.refusals["cuLaunchKernel"] = [Status.OUT_OF_MEMORY]
+    gpu.refusals["cuLaunchKernelEx"] = [Status.OUT_OF_MEMORY]
     plan = plan_of(Fill(Range(1, 0, 64), 0, 4), ADDITION)
     position = r"region 'region_0', step 1, kernel 'add' on cuda:0: CUDA_ERROR_OUT_OF_MEMORY, out of memory$"
     with pytest.raises(LaunchError, match=position):
@@ -225,7 +234,7 @@ def test_refused_launch_is_named(gpu: StandIn) -> None:
 
 def test_sticky_error_says_that_the_process_is_lost(gpu: StandIn) -> None:
     """Catches an earlier kernel's failure that is blamed on this launch."""
-    gpu.refusals["cuLaunchKernel"] = [Status.ILLEGAL_ADDRESS]
+    gpu.refusals["cuLaunchKernelEx"] = [Status.ILLEGAL_ADDRESS]
     with pytest.raises(LaunchError, match=r"ILLEGAL_ADDRESS.* launched before failed.*CUDA_LAUNCH_BLOCKING=1"):
         plan_of(ADDITION)(*arguments())
 

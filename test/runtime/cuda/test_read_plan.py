@@ -68,6 +68,15 @@ def test_a_launch() -> None:
     assert (record.region, record.transient_bytes, record.constants) == ("region", 0, b"")
 
 
+def test_a_launch_that_waits() -> None:
+    """Catches code that waits and is launched as if it did not: after all before it has ended."""
+    module = module_of(LAUNCH.replace("workgroups =", "waits, workgroups ="))
+    [plan] = plans(module).values()
+    [step] = read_record(plan).steps
+    assert isinstance(step, Dispatch)
+    assert step.waits
+
+
 def test_transients_and_constants() -> None:
     """Catches two transients in one place, and a range of the second that starts in the first."""
     module = module_of(MEMORY)
