@@ -176,7 +176,5 @@ def assembled(
 
 def _with_code(plan: LaunchPlan, code: Assembled) -> LaunchPlan:
     """`plan` with the code that the device runs; its launches say where that waits for what comes before."""
-    if not code.waits:
-        return replace(plan, code=code.code)
-    steps = [step | {"waits": True} if step["op"] == "dispatch" else step for step in plan.steps["steps"]]
+    steps = [step | {"waits": True} if step.get("entry") in code.waits else step for step in plan.steps["steps"]]
     return replace(plan, code=code.code, steps=plan.steps | {"steps": steps})

@@ -26,12 +26,12 @@ class Assembled:
     Attributes:
         code: a cubin; the PTX itself where there is no assembler, for the driver to assemble.
         refused: why a kernel must not be launched, by its name.
-        waits: whether its kernels wait by themselves for what was launched before them.
+        waits: the kernels, by name, that wait by themselves for what was launched before them.
     """
 
     code: bytes
     refused: dict[str, str] = field(default_factory=dict)
-    waits: bool = False
+    waits: frozenset[str] = frozenset()
 
 
 @functools.cache

@@ -102,9 +102,10 @@ class CudaTarget(Target):
         """A cubin of the PTX `code`, or that itself where there is no assembler, or no code; the run if it failed."""
         if not code:
             return Assembled(code)
-        overlaps = ARCHITECTURES[self.architecture].overlaps
-        made = assemble(waiting(code) if overlaps else code, self.architecture, timeout, runs)
-        return replace(made, waits=overlaps) if isinstance(made, Assembled) else made
+        none = code, frozenset[str]()
+        edited, waits = waiting(code) if ARCHITECTURES[self.architecture].overlaps else none
+        made = assemble(edited, self.architecture, timeout, runs)
+        return replace(made, waits=waits) if isinstance(made, Assembled) else made
 
     def decided_by(self) -> tuple[str, ...]:
         """The GPU, the assembler, what is computed in float32, what is edited, and what is done to PTX."""

@@ -116,10 +116,14 @@ def test_kernels_wait_where_launches_say_so(architecture: str, use_assembler):
     assert str(module).count(" waits, ") == (len(launches) if waits else 0)
 
 
-def test_a_kernel_that_begins_otherwise_is_refused():
-    """Would catch a kernel that does not wait beside others that do."""
+def test_which_kernels_wait():
+    """Would catch a kernel that does not wait beside others that do, and says that it does; and one that turns what it
+    reads through shared memory and no longer reads ahead of its barrier."""
     begun = b".visible .entry a(\n)\n.maxntid 32\n{\n\tret;\n}\n"
-    assert waiting(begun) == begun.replace(b"{\n", b"{\n\tgriddepcontrol.wait;\n")
+    turns = b".visible .entry b(\n)\n.maxntid 32\n{\n\tbar.sync 0;\n\tld.global.nc.b32 %r1, [%rd1];\n}\n"
+    edited, names = waiting(begun + turns)
+    assert edited == begun.replace(b"{\n", b"{\n\tgriddepcontrol.wait;\n") + turns
+    assert names == {"a"}
     with pytest.raises(ValueError, match="expected 2 kernels that begin as IREE's do, found 1"):
         waiting(begun + b".weak .entry b()\n{\n\tret;\n}\n")
 
