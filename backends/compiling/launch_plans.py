@@ -1,6 +1,6 @@
 """What IREE's host program of a region does, as a record: read by a worker process, kept in the cache."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
@@ -17,7 +17,6 @@ from dovetail.backends.compiling.scheduling import (
     PIPELINE_TO_STREAM,
     pipelines,
 )
-from dovetail.backends.cuda.assembler import Assembled
 from dovetail.dialects.memory.touches import Touch
 
 _MAY_MATTER = {"check terms": may_have_constant_terms, "read results": may_read_results}
@@ -170,11 +169,12 @@ def assembled(
             return code
         launched = {step["entry"] for step in plan.steps["steps"] if "entry" in step}
         kernels = {entry: why for entry, why in code.refused.items() if entry in launched}
-        found[name] = refused(next(iter(kernels.values())), kernels) if kernels else _with_code(plan, code)
+        made = _with_code(plan, code.code, code.waits)
+        found[name] = refused(next(iter(kernels.values())), kernels) if kernels else made
     return found
 
 
-def _with_code(plan: LaunchPlan, code: Assembled) -> LaunchPlan:
-    """`plan` with the code that the device runs; its launches say where that waits for what comes before."""
-    steps = [step | {"waits": True} if step.get("entry") in code.waits else step for step in plan.steps["steps"]]
-    return replace(plan, code=code.code, steps=plan.steps | {"steps": steps})
+def _with_code(plan: LaunchPlan, code: bytes, waits: Container[str]) -> LaunchPlan:
+    """`plan` with the code that the device runs, of which the kernels `waits` wait for what comes before."""
+    steps = [step | {"waits": True} if step.get("entry") in waits else step for step in plan.steps["steps"]]
+    return replace(plan, code=code, steps=plan.steps | {"steps": steps})
