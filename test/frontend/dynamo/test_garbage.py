@@ -6,6 +6,7 @@ import weakref
 import pytest
 import torch
 
+from dovetail.frontend.dynamo import garbage
 from dovetail.torch_backend import dovetail
 
 THRESHOLD = (700, 10, 10)
@@ -73,3 +74,64 @@ def test_a_graph_that_dynamo_did_not_give(op_by_op, thresholds):
     with torch._guards.tracing(torch._guards.TracingContext(None)):
         dovetail(graph, [torch.rand(3)])
     assert gc.get_threshold() == THRESHOLD
+
+
+@pytest.fixture
+def full_collections(thresholds):
+    """The numbers of collections of all objects so far, by when each began."""
+    gc.collect()
+    seen = []
+
+    def note(phase, info):
+        if phase == "start" and info["generation"] == 2:
+            seen.append(gc.get_stats()[2]["collections"])
+
+    gc.callbacks.append(note)
+    yield seen
+    gc.callbacks.remove(note)
+
+
+def _crowded(graph, example_inputs):
+    """Makes so many objects that a full collection would be due, which needs a quarter more than there are."""
+    kept.append([[] for _ in range(len(gc.get_objects()))])
+    return graph
+
+
+kept: list = []
+
+
+def _go_on():
+    """What a program does next: enough for a few collections of the youngest objects, and a full one if it is due."""
+    return [[] for _ in range(3 * THRESHOLD[0] * THRESHOLD[1])]
+
+
+def test_a_first_call_is_not_the_one_to_look_at_all(op_by_op, full_collections):
+    """Catches a first call in which Python looks at all of PyTorch, for what Dynamo and a backend have made."""
+    _compiled("dovetail")
+    _compiled(_crowded)
+    _go_on()
+    kept.clear()
+    assert not full_collections
+
+
+def test_many_compilations_leave_no_garbage_for_ever(op_by_op, full_collections, monkeypatch):
+    """Catches a process that compiles again and again, and never looks at what that leaves behind."""
+    monkeypatch.setattr(garbage, "_MOST", 0)
+    _compiled("dovetail")
+    _compiled(_crowded)
+    _go_on()
+    kept.clear()
+    assert full_collections
+
+
+def test_what_the_user_froze_stays_frozen(op_by_op, thresholds):
+    """Catches a collector that looks again at what a user has had it leave alone."""
+    gc.freeze()
+    try:
+        before = gc.get_freeze_count()
+        _compiled("dovetail")
+        _compiled(_crowded)
+        kept.clear()
+        assert 0 < gc.get_freeze_count() <= before
+    finally:
+        gc.unfreeze()
