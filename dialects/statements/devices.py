@@ -19,7 +19,13 @@ from dovetail.dialects.statements.calls import returned_saved
 from dovetail.dialects.statements.stated import stated
 from dovetail.dialects.statements.target import device_of, device_type
 from dovetail.dialects.torch_facts.names import LIST
-from dovetail.dialects.torch_facts.types import is_memory_type, is_value_type, tensor_info
+from dovetail.dialects.torch_facts.types import (
+    is_list_type,
+    is_memory_type,
+    is_torch_type,
+    is_value_type,
+    tensor_info,
+)
 
 CPU = "cpu"
 NUMBER = "torch.prim.NumToTensor.Scalar"
@@ -152,26 +158,32 @@ class Devices:
 
     def of_operands(self, op: ir.Operation) -> str:
         """Where ATen computes `op` that names no device: where the first tensor is that is no number on the CPU."""
-        tensors = [(self.of(value), value) for value in _tensors(op)]
-        for device, value in tensors:
+        first = ""
+        for value in _tensors(op):
+            device = self.of(value)
             if device != CPU or not _is_number(value):
                 return device
-        return tensors[0][0] if tensors else self.home
+            first = first or device
+        return first or self.home
 
 
 def named_device(value: ir.Value) -> str:
     """The device, in torch's words, that `value` names; "" if it is none."""
-    op = made_by(value, "torch.constant.device")
+    op = made_by(value, "torch.constant.device") if is_torch_type(value.type, "Device") else None
     return "" if op is None else ir.StringAttr(op.attributes["value"]).value
 
 
 def _tensors(op: ir.Operation) -> Iterator[ir.Value]:
     """The operands that are tensors or refs, those in lists, too."""
     for value in op.operands:
-        listed = made_by(value, LIST)
-        for operand in [value] if listed is None else listed.operands:
-            if isinstance(operand.type, RefType) or is_value_type(operand.type) or is_memory_type(operand.type):
-                yield operand
+        if _is_tensor(value.type):
+            yield value
+        elif is_list_type(value.type) and (listed := made_by(value, LIST)) is not None:
+            yield from (operand for operand in listed.operands if _is_tensor(operand.type))
+
+
+def _is_tensor(type_: ir.Type) -> bool:
+    return is_value_type(type_) or is_memory_type(type_) or isinstance(type_, RefType)
 
 
 def _is_number(value: ir.Value) -> bool:
