@@ -1,7 +1,9 @@
 // RUN: dovetail-opt %s --pass-pipeline='lay-out-convolutions,merge-equal-values' | FileCheck %s
+// RUN: dovetail-opt %s --pass-pipeline='lay-out-convolutions' | FileCheck %s --check-prefix=ONCE
 //
 // Catches convolutions in a chain whose images are copied between them, or go to the library in rows; results and
-// gradients that the user would get channels last; a bias gradient that the library adds up.
+// gradients that the user would get channels last; a bias gradient that the library adds up; an order of dimensions that
+// is built for each permutation anew, which later passes walk over.
 // COM: Sums of products round otherwise channels last; test_lay_out_convolutions.py holds them against double precision.
 
 !x = !torch.vtensor<[8,16,32,32],f32>
@@ -14,6 +16,14 @@
 !rc = !dovetail.ref<!c, strided<[1]>>
 
 module attributes {dovetail.level = "joint"} {
+  // ONCE-LABEL: func.func @joint(
+  // ONCE: %[[ZERO:.*]] = torch.constant.int 0
+  // ONCE-NOT: torch.constant.int 0
+  // ONCE: %[[ORDER:.*]] = torch.prim.ListConstruct %[[ZERO]], %{{.*}}, %{{.*}}, %{{.*}} : (!torch.int, !torch.int, !torch.int, !torch.int)
+  // ONCE-NOT: torch.constant.int 0
+  // ONCE: torch.aten.permute %{{.*}}, %[[ORDER]] {dovetail.shows_rows}
+  // ONCE-NOT: torch.constant.int 0
+  // ONCE: torch.aten.permute %{{.*}}, %[[ORDER]] {dovetail.shows_rows}
   // CHECK-LABEL: func.func @joint(
   func.func @joint(%arg0: !rx, %arg1: !rw, %arg2: !rc) -> !rx attributes {dovetail.role = "joint"} {
     %0 = torch.constant.int 0
