@@ -7,10 +7,12 @@ from dovetail.frontend.dynamo.garbage import postpone_full_collections
 from dovetail.frontend.dynamo.left_out import (
     ask_inductor_of_gpus_only,
     leave_out_profile_ranges,
+    look_for_hooks_first,
     measure_guards_for_logs_only,
     name_functions_for_logs_only,
 )
 from dovetail.frontend.dynamo.sizes_at_once import ask_for_sizes_at_once, tell_that_tensors_are_plain
+from dovetail.frontend.dynamo.untraced import leave_untraced_as_they_are
 from dovetail.frontend.unseen import leave_modules_alone, tell_threads_apart
 
 # `torch.compile` imports this file before Dynamo traces anything.
@@ -20,6 +22,8 @@ measure_guards_for_logs_only()
 name_functions_for_logs_only()
 postpone_full_collections()
 leave_modules_alone()
+leave_untraced_as_they_are()
+look_for_hooks_first()
 tell_threads_apart()
 
 

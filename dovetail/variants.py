@@ -8,6 +8,7 @@ import torch
 from torch.autograd import forward_ad
 
 from dovetail.errors import AliasMismatch, EagerWarning, HooksMismatch, UnsupportedError
+from dovetail.frontend.dynamo.untraced import untraced
 from dovetail.frontend.observe.wrapped_arguments import plain_tensors
 from dovetail.runtime.stats import current
 
@@ -43,6 +44,7 @@ class Variants:
         self._current = self._variants[0]
         self._compiling = threading.RLock()
 
+    @untraced
     def run(self, *arguments):
         """What the graph returns for `arguments`."""
         if forward_ad._current_level >= 0 and _has_derivative([*self._held, *arguments]):
@@ -94,7 +96,7 @@ class Variants:
         if self._strict:
             raise UnsupportedError(reason)
         current().eager[reason] += 1
-        warnings.warn(f"dovetail runs a call eagerly: {reason}", EagerWarning, stacklevel=4)
+        warnings.warn(f"dovetail runs a call eagerly: {reason}", EagerWarning, stacklevel=3)
         return self._eager(*arguments)
 
 

@@ -1,13 +1,20 @@
 """What Dynamo does for others in each process, trace or call, and leaves out where nobody needs it."""
 
+import functools
 import logging
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
+import torch
 from torch._dynamo import config, guards, output_graph, symbolic_convert
 from torch._dynamo.callback import callback_handler
 from torch._dynamo.variables import optimizer
 from torch._guards import CompileContext
 from torch.autograd import profiler
+
+_ORIGINAL = "_dovetail_original"
+"""Names, in a function of ours that bears the name of one of Dynamo's, that one."""
 
 
 def ask_inductor_of_gpus_only() -> None:
@@ -49,6 +56,42 @@ def measure_guards_for_logs_only() -> None:
 
     if measured is not None and measured.__module__ != __name__:
         guards.profile_guard_manager = measure
+
+
+class _AskingFirst:
+    """A tree of guards that looks for hooks of saved tensors before it asks what is added to it about them."""
+
+    def __init__(self, root: Any) -> None:
+        self._root = root
+
+    def add_lambda_guard(self, check: Callable[[Any], bool], *how: Any) -> None:
+        hooks = torch._C._autograd._top_saved_tensors_default_hooks
+        self._root.add_lambda_guard(lambda value: not hooks(True) or check(value), *how)
+
+
+def look_for_hooks_first() -> None:
+    """Has Dynamo's guard on hooks of saved tensors end where there are none: 0.25 of 9 µs of a small call.
+
+    It makes four calls in Python, to compare nothing with nothing. What is compiled beside hooks keeps its guard.
+    """
+    asked: Any = getattr(guards.GuardBuilder, "AUTOGRAD_SAVED_TENSORS_HOOKS", None)  # not of each version
+    if asked is None or hasattr(asked, _ORIGINAL):
+        return
+
+    @functools.wraps(asked)  # Dynamo tells guards by their functions' names
+    def guard_on_hooks(builder: Any, guard: Any) -> None:
+        if torch._C._autograd._top_saved_tensors_default_hooks(True):
+            asked(builder, guard)
+            return
+        managed = builder.guard_manager
+        builder.guard_manager = SimpleNamespace(root=_AskingFirst(managed.root))
+        try:
+            asked(builder, guard)
+        finally:
+            builder.guard_manager = managed
+
+    vars(guard_on_hooks)[_ORIGINAL] = asked
+    guards.GuardBuilder.AUTOGRAD_SAVED_TENSORS_HOOKS = guard_on_hooks  # type: ignore[method-assign]  # no setting
 
 
 _left_out: list[bool] = []

@@ -8,6 +8,9 @@ DYNAMIC = "dovetail, dynamic"
 TRACING = "PyTorch alone"
 """What a call, or a first call, costs with a backend that does nothing or compiles nothing."""
 
+DYNAMO_ALONE = "eager"
+"""The backend of PyTorch's that computes op by op: all that a first call beside filled caches takes is Dynamo's."""
+
 
 @dataclass
 class Figures:

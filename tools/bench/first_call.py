@@ -1,14 +1,17 @@
 """`python -m dovetail.tools.bench.first_call CASE COMPILER`: prints the seconds of a first call in this process.
 
-What a process pays once for each compiler, whatever it compiles, is paid before.
+What a process pays once for each compiler, whatever it compiles, is paid before. With `DYNAMO_ALONE` it is Dynamo's
+part of Dovetail's: what Dovetail has Dynamo leave out is left out.
 """
 
 import argparse
 import sys
+from importlib import import_module
 
 import torch
 
 from dovetail.tools.bench.cases import CASES
+from dovetail.tools.bench.figures import DYNAMO_ALONE
 from dovetail.tools.demo.timing import seconds
 
 
@@ -19,6 +22,8 @@ def main() -> int:
     parser.add_argument("compiler")
     parser.add_argument("--smoke", action="store_true")
     options = parser.parse_args()
+    if options.compiler == DYNAMO_ALONE:
+        import_module("dovetail.torch_backend")
     torch.compile(torch.neg, backend=options.compiler)(torch.ones(1))
     print(seconds(CASES[options.case].prepare(options.compiler, options.smoke)))
     return 0

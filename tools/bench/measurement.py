@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from math import ceil
 
 from dovetail.tools.bench.cases import Case, Step
-from dovetail.tools.bench.figures import DYNAMIC, EAGER, TRACING, Figures
+from dovetail.tools.bench.figures import DYNAMIC, DYNAMO_ALONE, EAGER, TRACING, Figures
 from dovetail.tools.bench.memory import peak_bytes
 from dovetail.tools.demo.timing import cold_caches, interleaved_samples, seconds
 
 # A sample is at least about this long, so that the clock and one interrupt don't matter.
 SAMPLE_SECONDS = 0.005
 
-# PyTorch's backends that compile nothing, for empty caches and for filled ones, beside which no graph is made joint.
-_TRACING_COLD, _TRACING_WARM = "aot_eager", "eager"
+# PyTorch's backend that compiles nothing, and makes graphs joint, as who has no caches must.
+_JOINT_ALONE = "aot_eager"
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ def measure(case: Case, compilers: Sequence[str], effort: Effort) -> Figures:
                 with cold_caches():
                     figures.cold_compile.setdefault(name, []).append(_first_call(case, name, effort))
                     figures.warm_compile.setdefault(name, []).append(_first_call(case, name, effort))
-            figures.cold_compile.setdefault(TRACING, []).append(_first_call(case, _TRACING_COLD, effort))
-            figures.warm_compile.setdefault(TRACING, []).append(_first_call(case, _TRACING_WARM, effort))
+            figures.cold_compile.setdefault(TRACING, []).append(_first_call(case, _JOINT_ALONE, effort))
+            figures.warm_compile.setdefault(TRACING, []).append(_first_call(case, DYNAMO_ALONE, effort))
     with cold_caches():
         steps = {EAGER: case.prepare(None, effort.smoke)}
         names = (*compilers, DYNAMIC) if case.takes_sizes else compilers
