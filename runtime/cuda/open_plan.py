@@ -1,7 +1,7 @@
 """Plans whose numbers follow from sizes: a plan of known numbers for each set of sizes that is met."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import torch
@@ -154,7 +154,8 @@ def _closed(
             workgroups = tuple(_number(count, values) for count in step.workgroups)
             words = tuple(_number(word, values) & 0xFFFFFFFF for word in step.words)
             bindings = tuple(map(range_of, step.bindings))
-            return replace(step, workgroups=workgroups, words=words, bindings=bindings)
+            sizes = workgroups, step.threads, step.shared_bytes
+            return Dispatch(step.entry, *sizes, words, bindings, step.sets, step.waits)
         case Fill():
             return Fill(range_of(step.target), step.bits, step.width)
         case Copy():
