@@ -5,12 +5,14 @@ from collections.abc import Callable
 from torch_mlir import ir
 
 from dovetail.backends.elementary.bfloat16 import round_bfloat16
+from dovetail.backends.elementary.computed_again import compute_again
 from dovetail.backends.elementary.fence import fence, fence_around, is_open_across, is_open_extremum
 from dovetail.backends.elementary.functions import FUNCTIONS, OF_DOUBLES
 from dovetail.backends.elementary.loop import FLOATS, element_type, from_builtin, loop, to_builtin
 from dovetail.backends.elementary.roundings import keep_products_apart, round_terms
 from dovetail.backends.elementary.row_sums import row_sum
 from dovetail.backends.elementary.scalar import Scalar
+from dovetail.backends.elementary.sums_at_once import add_up_at_once
 from dovetail.dialects.context import make_context
 from dovetail.dialects.reading import body
 from dovetail.dialects.torch_facts.transposition import is_transposition
@@ -34,11 +36,15 @@ def with_own_functions(text: str, rows_by_twos: bool = False, by_blocks: bool = 
         except ir.MLIRError:
             return text
         for function in module.body.operations:
+            compute_again(body(function))
             ops = body(function)
             for op in ops:
                 keep_products_apart(op)
                 round_terms(op)
                 round_bfloat16(op)
+            if not by_blocks:
+                add_up_at_once(function)
+            ops = body(function)
             for op in [op for op in ops if (is_transposition(op) and not by_blocks) or is_open_extremum(op, by_blocks)]:
                 fence(op.results[0])
             for op in [op for op in ops if is_open_across(op)]:

@@ -12,13 +12,19 @@ from dovetail.dialects.torch_facts.types import require_shaped_info
 
 def fence(value: ir.Value) -> None:
     """Has the op of `value` run by itself: a transposition by blocks, which others would read by single elements."""
-    op = value.owner
+    op, uses = value.owner, list(value.uses)
     with op.location, ir.InsertionPoint.after(op):
-        elements = to_builtin(value)
-        open_sizes = [size for size in sizes_of(elements) if not isinstance(size, int)]
-        barrier = ir.Operation.create("iree_tensor_ext.compute_barrier.end", [elements.type], [elements, *open_sizes])
-        fenced = from_builtin(barrier.result, value.type)
-    value.replace_all_uses_except(fenced, elements.owner.operation)
+        made = fenced(value)
+    for use in uses:
+        use.owner.operands[use.operand_number] = made
+
+
+def fenced(value: ir.Value) -> ir.Value:
+    """Builds `value` apart from what computes it, and from what takes it otherwise."""
+    elements = to_builtin(value)
+    open_sizes = [size for size in sizes_of(elements) if not isinstance(size, int)]
+    barrier = ir.Operation.create("iree_tensor_ext.compute_barrier.end", [elements.type], [elements, *open_sizes])
+    return from_builtin(barrier.result, value.type)
 
 
 def fence_around(op: ir.Operation) -> None:

@@ -1,6 +1,6 @@
 """Loops over the elements of a tensor, as IREE fuses them, between values of the torch dialect."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith, linalg, tensor
@@ -68,7 +68,7 @@ def loop(
         [elements],
         results,
         ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps]),
-        ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in kinds]),
+        iterators(kinds),
     )
     block = made.regions[0].blocks.append(
         element_type(info), *(ir.RankedTensorType(result.type).element_type for result in results)
@@ -84,6 +84,11 @@ def loop(
     if row_sum is not None and len(require_shaped_info(row_sum.type).shape) == len(info.shape):
         computed[1] = _with_last_dimension(computed[1])
     return computed
+
+
+def iterators(kinds: Iterable[str]) -> ir.Attribute:
+    """What linalg says of a loop's dimensions, each "parallel" or a "reduction"."""
+    return ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in kinds])
 
 
 def sizes_of(value: ir.Value) -> list[int | ir.Value]:
