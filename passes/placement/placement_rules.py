@@ -114,7 +114,7 @@ def _laid_out(op: ir.Operation, device: str) -> Placed | None:
     if not facts.is_identity or facts.format_at is None or integer(op.operands[facts.format_at]) != _IN_ROWS:
         return None
     permuted = made_by(op.operands[0], "torch.aten.permute")
-    if permuted is not None and device == "cuda" and reorders_few(permuted):
+    if permuted is not None and reorders_few(permuted):
         return None
     is_turned = permuted is not None and not is_transposition(permuted, device)
     return left(reasons.LAYS_OUT) if is_turned else None

@@ -1,6 +1,6 @@
 """Views of large tensors whose neighbours lie apart, which a loop reads one element at a time. ATen copies them better.
 
-Transpositions of what lies in rows are none: regions have code of their own for them.
+Transpositions of what lies in rows are none, and no views that turn few elements: regions read these by themselves.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from dovetail.dialects.torch_facts.transposition import SMALLEST, is_transpositi
 from dovetail.dialects.torch_facts.types import tensor_info
 
 FEW = 64
-"""Elements: a sector of memory holds 8 to 16, and one is read again before it leaves the cache."""
+"""Elements: a sector or line of memory holds 8 to 16, and one is read again before it leaves the cache."""
 
 
 def is_scattered(op: ir.Operation, device: str = "cpu") -> bool:
@@ -34,7 +34,7 @@ def is_scattered(op: ir.Operation, device: str = "cpu") -> bool:
         return False
     strides = facts.strides(op, source.shape, row_major(source.shape), result.shape)
     steps = [stride for size, stride in zip(result.shape, strides or (), strict=False) if size > 1]
-    return bool(steps) and steps[-1] > 1 and not (device == "cuda" and reorders_few(op))
+    return bool(steps) and steps[-1] > 1 and not reorders_few(op)
 
 
 def reorders_few(op: ir.Operation) -> bool:
@@ -44,7 +44,7 @@ def reorders_few(op: ir.Operation) -> bool:
 
 
 def turns_few(sizes: Sizes, order: Sequence[int]) -> bool:
-    """Whether a GPU's caches have the neighbours of elements, of a tensor in rows that is shown in another `order`.
+    """Whether the caches have the neighbours of elements, of a tensor in rows that is shown in another `order`.
 
     So they do where a few elements trade places with many, as a filter's or an image's colours with its channels.
     """

@@ -4,12 +4,12 @@
 // Catches a region that is given images channels last to permute itself, for which they would be copied to rows; and a
 // region for what ATen lays out in rows at once.
 
-!x = !torch.vtensor<[8,3,32,32],f32>
-!y = !torch.vtensor<[8,32,32,3],f32>
-!w = !torch.vtensor<[3,3,3,3],f32>
-!rx = !dovetail.ref<!x, strided<[3072, 1024, 32, 1]>>
-!ry = !dovetail.ref<!y, strided<[3072, 96, 3, 1]>>
-!rw = !dovetail.ref<!w, strided<[27, 9, 3, 1]>>
+!x = !torch.vtensor<[8,96,9,9],f32>
+!y = !torch.vtensor<[8,9,9,96],f32>
+!w = !torch.vtensor<[96,96,3,3],f32>
+!rx = !dovetail.ref<!x, strided<[7776, 81, 9, 1]>>
+!ry = !dovetail.ref<!y, strided<[7776, 864, 96, 1]>>
+!rw = !dovetail.ref<!w, strided<[864, 9, 3, 1]>>
 
 module attributes {dovetail.level = "split"} {
   // CHECK-LABEL: func.func @forward(
@@ -33,7 +33,7 @@ module attributes {dovetail.level = "split"} {
     %back = torch.prim.ListConstruct %0, %3, %1, %2 : (!torch.int, !torch.int, !torch.int, !torch.int) -> !torch.list<int>
     %x = "dovetail.read"(%arg0) : (!rx) -> !x
     %w = "dovetail.read"(%arg1) : (!rw) -> !w
-    %4 = torch.aten.convolution %x, %w, %none, %ones, %ones, %ones, %false, %zeros, %1 {dovetail.strides = [array<i64: 3072, 1, 96, 3>, unit, unit, unit, unit, unit, unit, unit, unit]} : !x, !w, !torch.none, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.bool, !torch.list<int>, !torch.int -> !x
+    %4 = torch.aten.convolution %x, %w, %none, %ones, %ones, %ones, %false, %zeros, %1 {dovetail.strides = [array<i64: 7776, 1, 864, 96>, unit, unit, unit, unit, unit, unit, unit, unit]} : !x, !w, !torch.none, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.bool, !torch.list<int>, !torch.int -> !x
     %5 = torch.aten.permute %4, %order {dovetail.shows_rows} : !x, !torch.list<int> -> !y
     %6 = torch.aten.relu %5 : !y -> !y
     %7 = torch.aten.permute %5, %back : !y, !torch.list<int> -> !x
