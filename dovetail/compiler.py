@@ -48,10 +48,11 @@ from dovetail.passes.pipeline import AROUND_REGIONS, regions_pipeline
 from dovetail.passes.running.runner import Runner
 from dovetail.program_cache import ProgramEntry
 from dovetail.room import with_room
+from dovetail.runtime.load_plan import Launcher
 from dovetail.runtime.program import load_program
 from dovetail.runtime.stats import current, timed
 from dovetail.runtime.updates import Updates
-from dovetail.turns import short_turns
+from dovetail.turns import with_short_turns
 from dovetail.variants import Variants, of_these_sizes
 
 log = logging.getLogger("dovetail")
@@ -206,11 +207,17 @@ def _made(
         runner.after("input", module)
     with timed("passes"):
         runner.run(regions_pipeline(options.partition, options.memory_budget), module)
-    with short_turns(), begun(module, options) as regions:
+    return module, _with_regions(module, options, runner)
+
+
+@with_short_turns
+def _with_regions(module: ir.Module, options: Options, runner: Runner) -> dict[str, Launcher]:
+    """Takes `module` from where its regions are as they will be compiled to its last level; what runs these."""
+    with begun(module, options) as regions:
         with timed("passes"):
             runner.run(AROUND_REGIONS, module, None)
         with timed("regions"):
-            return module, build(module, options, runner, regions)
+            return build(module, options, runner, regions)
 
 
 def imported(captured: Capture, inputs: Sequence, context: ir.Context) -> ir.Module:

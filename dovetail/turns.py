@@ -1,9 +1,11 @@
 """Whose turn it is in Python, while regions compile."""
 
+import functools
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from _thread import start_new_thread
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
 
 _TURN = 1e-4
 """Seconds that a thread computes before it lets those that wait have their turn."""
@@ -12,21 +14,46 @@ _lock = threading.Lock()
 _before: list[float] = []
 """For each compilation that goes on, the turns of before the first of them."""
 
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
 
-@contextmanager
-def short_turns() -> Iterator[None]:
-    """Has threads take turns often: those that wait for compilers do little themselves, but many times.
+
+def with_short_turns(compile_: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """`compile_`, during which threads take turns often: those that wait for compilers do little, but many times.
 
     Beside a thread that computes, each of these times would else take five milliseconds. Turns are as before once no
-    thread compiles any more.
+    thread compiles any more, whatever interrupts this one: a thread of its own changes them, since only the main thread
+    is interrupted, and sees by a lock that the work is over. All that both wait for is let go in one step, unlike
+    what `threading` builds of locks.
     """
+
+    @functools.wraps(compile_)
+    def compile_in_short_turns(*arguments: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
+        working, shortened, restored = threading.Lock(), threading.Lock(), threading.Lock()
+        shortened.acquire()
+        restored.acquire()
+        is_watched = False
+        try:
+            with working:
+                start_new_thread(_shorten, (working, shortened, restored))
+                shortened.acquire()
+                is_watched = True
+                return compile_(*arguments, **options)
+        finally:
+            if is_watched:
+                restored.acquire()
+
+    return compile_in_short_turns
+
+
+def _shorten(working: threading.Lock, shortened: threading.Lock, restored: threading.Lock) -> None:
+    """Has turns be short until `working` is free; releases the others as soon as they are and are no more."""
     with _lock:
         _before.append(_before[0] if _before else sys.getswitchinterval())
         sys.setswitchinterval(_TURN)
-    try:
-        yield
-    finally:
-        with _lock:
-            before = _before.pop()
-            if not _before:
-                sys.setswitchinterval(before)
+    shortened.release()
+    with working, _lock:
+        before = _before.pop()
+        if not _before:
+            sys.setswitchinterval(before)
+    restored.release()

@@ -58,7 +58,7 @@ def _rows(op: ir.Operation) -> ir.Operation | None:
 
 
 def _added_to_zeros(value: ir.Value) -> ir.Operation | None:
-    """The op that gives `value`, if it adds rows to zeros, each once and along the first dimension."""
+    """The op that gives `value`, if it adds rows, along the first dimension, to zeros: none, one or several to each."""
     op = producer(value)
     if op is None or aten_name(op) != "aten.index_add.default":
         return None

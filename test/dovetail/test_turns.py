@@ -1,15 +1,18 @@
 """What a compilation changes of Python's threads, and changes back."""
 
 import sys
+import threading
+import time
+from collections.abc import Callable
 
 import pytest
 import torch
 
 from dovetail import compiler
-from dovetail.turns import short_turns
+from dovetail.turns import with_short_turns
 
 
-@short_turns()
+@with_short_turns
 def _fail() -> None:
     raise ValueError("a defect")
 
@@ -25,13 +28,59 @@ def test_turns_are_as_before():
 def test_turns_are_as_before_two_that_overlap():
     """Catches a thread that puts back what another one set, which has threads take short turns for ever."""
     before = sys.getswitchinterval()
-    one, other = short_turns(), short_turns()
-    one.__enter__()
-    other.__enter__()
-    one.__exit__(None, None, None)
+    begun, over = threading.Event(), threading.Event()
+
+    @with_short_turns
+    def other() -> None:
+        begun.set()
+        over.wait()
+
+    @with_short_turns
+    def one() -> None:
+        thread.start()
+        begun.wait()
+
+    thread = threading.Thread(target=other)
+    one()
     assert sys.getswitchinterval() < before, "the other one still compiles"
-    other.__exit__(None, None, None)
+    over.set()
+    thread.join()
     assert sys.getswitchinterval() == before
+
+
+def _interrupting(number: int) -> Callable:
+    """What, as a profile, interrupts this thread where Python asks for signals: before the call of a function in Python
+    and after one in C, as often as `number` says."""
+    left = [number]
+
+    def profile(frame, event, argument):
+        if event in ("call", "c_return"):
+            left[0] -= 1
+            if left[0] < 0:
+                sys.setprofile(None)
+                raise KeyboardInterrupt
+
+    return profile
+
+
+def test_turns_are_as_before_an_interrupt():
+    """Catches a Ctrl-C between two lines that leaves threads with short turns for the rest of the process."""
+    before, interrupted = sys.getswitchinterval(), 0
+    work = with_short_turns(lambda: None)
+    while interrupted < 1000:
+        sys.setprofile(_interrupting(interrupted))
+        try:
+            work()
+            break
+        except KeyboardInterrupt:
+            interrupted += 1
+        finally:
+            sys.setprofile(None)
+        deadline = time.monotonic() + 30
+        while sys.getswitchinterval() != before and time.monotonic() < deadline:
+            time.sleep(0.001)
+        assert sys.getswitchinterval() == before, f"interrupted at the call {interrupted}"
+    assert 10 < interrupted < 1000
 
 
 def test_compilations_take_short_turns(op_by_op, monkeypatch):
