@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import IO
 
 from dovetail.backends.compiling import iree_worker
-from dovetail.backends.compiling.forked_command import CANNOT_START, ForkedCommand
+from dovetail.backends.compiling.forked_command import ForkedCommand
 from dovetail.backends.compiling.source import Ended
+from dovetail.backends.worker.agreed import CANNOT_START
 from dovetail.errors import StartError
 
 

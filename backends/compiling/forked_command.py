@@ -8,9 +8,6 @@ from typing import IO
 
 from dovetail.backends.compiling.source import Source, ends
 
-CANNOT_START = 127
-"""The exit status of what can't be started; the reason is on stderr."""
-
 
 class ForkedCommand:
     """Runs from now on, in `environment`, for at most `seconds` of CPU time, and not longer than `source`.

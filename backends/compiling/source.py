@@ -2,7 +2,6 @@
 
 import contextlib
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -12,12 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-SCRIPT = Path(__file__).parents[1] / "worker" / "main.py"
-_REQUEST = struct.Struct("q")
-"""To the source: 0 for a fork, the number of one that ended, or the negative one of one that is to end.
+from dovetail.backends.worker.agreed import REQUEST
 
-It answers with the number, or with the status that the fork ended with, 0 while it runs.
-"""
+SCRIPT = Path(__file__).parents[1] / "worker" / "main.py"
 
 _LONGEST_START = 60
 """Seconds that importing may take."""
@@ -83,10 +79,10 @@ class Source:
         with self._lock:
             try:
                 if files:
-                    socket.send_fds(self._socket, [_REQUEST.pack(request)], files)
+                    socket.send_fds(self._socket, [REQUEST.pack(request)], files)
                 else:
-                    self._socket.sendall(_REQUEST.pack(request))
-                answer = self._socket.recv(_REQUEST.size)
+                    self._socket.sendall(REQUEST.pack(request))
+                answer = self._socket.recv(REQUEST.size)
             except TimeoutError:
                 self._process.kill()
                 answer = b""
@@ -97,7 +93,7 @@ class Source:
                 self._process.wait()
                 raise
             if answer:
-                return _REQUEST.unpack(answer)[0]
+                return REQUEST.unpack(answer)[0]
             status = self._process.wait()
             if status == 0:
                 raise Idle("it had ended by itself")

@@ -15,8 +15,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NoReturn
 
-_CANNOT_START = 127
-"""The exit status if the command can't be started; the reason is on stderr. `forked_command.py` knows it, too."""
+from dovetail.backends.worker.agreed import CANNOT_START
 
 _CALLED = {"iree-compile": "ireeCompilerRunMain", "iree-opt": "ireeOptRunMain"}
 """What IREE's executables call, and all that they do: functions of the library beside them."""
@@ -53,7 +52,7 @@ def become_command(connection: Connection, files: Sequence[int], library: Path) 
         os.execv(command[0], command)
     except OSError as error:
         print(f"{command[0]}: {error.strerror}", file=sys.stderr)
-        sys.exit(_CANNOT_START)
+        sys.exit(CANNOT_START)
 
 
 def _bound(seconds: int) -> None:

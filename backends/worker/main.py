@@ -16,7 +16,6 @@ import json
 import os
 import signal
 import socket
-import struct
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -83,7 +82,7 @@ def _fork(asked: socket.socket, library: Path) -> None:
     With 0 come the files of a worker, its connection and stderr; or of a command its connection, stdin, stdout and
     stderr.
     """
-    request, running, ended = struct.Struct("q"), set[int](), dict[int, int]()
+    request, running, ended = _module("agreed").REQUEST, set[int](), dict[int, int]()
     asked.settimeout(IDLE_SECONDS)
     source = os.getpid()
     while True:
