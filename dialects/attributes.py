@@ -221,7 +221,7 @@ VARIANT = "dovetail.variant"
 """Regions that were tuned, that have rows by twos (`pair-rows`) or blocks (`cut-into-blocks`): how it is compiled."""
 
 KEPT_APART = "dovetail.kept_apart"
-"""Regions, after `keep-apart`: no plan shows that one loop alone reads an operand, so no result lies where one dies."""
+"""Regions, after `keep-apart`: why results do not lie where operands die, which no plan shows to be read before."""
 
 DRIVER = "dovetail.driver"
 """Regions, after `choose-drivers`: the driver of IREE's runtime that runs it where it has no launch plan."""

@@ -2,13 +2,14 @@
 
 from torch_mlir import ir
 
-from dovetail.dialects.attributes import TILING
+from dovetail.dialects.attributes import KEPT_APART, TILING
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.memory.memory_use import saved_bytes
 from dovetail.dialects.reading import Module, Role, role
 from dovetail.dialects.sizes.expected import expected_infos
 from dovetail.dialects.statements.calls import is_extern, is_fallback, reason
 from dovetail.dialects.statements.devices import described
+from dovetail.dialects.statements.regions import choice
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind, row
 from dovetail.runtime.stats import Stats
 
@@ -19,6 +20,9 @@ def account(module: ir.Module, stats: Stats) -> None:
     stats.devices[described(module)] += 1
     found = Module(module)
     stats.regions += len(found.regions)
+    stats.kept_apart.update(
+        choice(each, KEPT_APART) for each in found.regions.values() if KEPT_APART in each.attributes
+    )
     for name, function_op in found.functions.items():
         if role(function_op) is Role.PLAN:
             tilings = (op.attributes[TILING] for op in found.bodies[name] if TILING in op.attributes)

@@ -112,10 +112,9 @@ def _settled(
         runner.run(fallback_pipeline([name], reason), module)
     if wrong:
         return None
-    late = read_later(module, ready)
-    if late:
-        log.info("regions %s share no memory with operands: no plan shows that these are read before", ", ".join(late))
-        runner.run(apart_pipeline(late), module)
+    for reason, late in read_later(module, ready).items():
+        log.info("regions %s share no memory with operands: %s", ", ".join(late), reason)
+        runner.run(apart_pipeline(late, reason), module)
     return ready
 
 

@@ -1,5 +1,6 @@
 """What launches each region of a module: a plan where there is one, else IREE's runtime."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -167,17 +168,19 @@ def several_loops(module: ir.Module, ready: Mapping[str, Loaded]) -> list[str]:
     ]
 
 
-def read_later(module: ir.Module, ready: Mapping[str, Loaded]) -> list[str]:
-    """The regions that may read an operand after they have overwritten it with a result that shares its memory.
+def read_later(module: ir.Module, ready: Mapping[str, Loaded]) -> dict[str, list[str]]:
+    """The regions that may read an operand after they have overwritten it with a result that shares its memory, by why.
 
     A plan is the evidence that they don't: it launches one function with the operand, and nothing writes there before.
     """
-    pairs = shared_arguments(Module(module))
-    return [name for name, each in pairs.items() if not all(_is_read_first(*pair, ready[name]) for pair in each)]
-
-
-def _is_read_first(read: int, written: int, each: Loaded) -> bool:
-    return isinstance(each, LaunchPlan) and is_read_first(each.touching(read), each.touching(written))
+    found = defaultdict[str, list[str]](list)
+    for name, pairs in shared_arguments(Module(module)).items():
+        each = ready[name]
+        if isinstance(each, ThroughRuntime):
+            found[f"no plan: {each.why}"].append(name)
+        elif not all(is_read_first(each.touching(read), each.touching(written)) for read, written in pairs):
+            found["its plan reads an operand more than once, or writes there before"].append(name)
+    return found
 
 
 def _is_in_one_loop(memory: ir.Value, each: Loaded) -> bool:

@@ -203,9 +203,9 @@ def split_pipeline(region: str) -> Pipeline:
     return (SplitRegionPass(region), ChooseDriversPass(), *_AFTER_CHANGES)
 
 
-def apart_pipeline(regions: list[str]) -> Pipeline:
+def apart_pipeline(regions: list[str], reason: str) -> Pipeline:
     """What to run when plans of `regions` do not show that results may lie where operands die."""
-    return (KeepApartPass("+".join(regions)), *_AFTER_CHANGES)
+    return (KeepApartPass("+".join(regions), reason), *_AFTER_CHANGES)
 
 
 def library_pipeline(regions: list[str], reason: str) -> Pipeline:

@@ -35,6 +35,8 @@ class Stats:
         eager: graphs, or calls of them, that run uncompiled, by reason.
         traced_anew: graphs that PyTorch ran twice to trace them, by why one run did not do.
         failures: regions that did not compile, by reason; splits: how many of them were halved and tried again.
+        kept_apart: regions whose results get memory of their own though operands die there, by why no plan shows that
+            these are read before.
         tuned: regions by what tuning chose for them; measurements: how many alternatives it measured for that.
         recordings: calls of a program's functions that were recorded as CUDA graphs, to be replayed.
         without_effect: what options asked for and a program does not do, by option and reason.
@@ -60,6 +62,7 @@ class Stats:
     flops: Counter = field(default_factory=Counter)
     failures: Counter = field(default_factory=Counter)
     splits: int = 0
+    kept_apart: Counter = field(default_factory=Counter)
     tuned: Counter = field(default_factory=Counter)
     measurements: int = 0
     recordings: int = 0
@@ -94,6 +97,7 @@ class Stats:
                 ("library calls", self.library_calls),
                 (f"tuned regions, by {self.measurements} measurements", self.tuned),
                 (f"regions that did not compile, {self.splits} of them split", self.failures),
+                ("regions whose results lie apart from operands that die", self.kept_apart),
                 ("copies while running", self.copies),
             ):
                 table = Table(Column("count", justify="right"), "what", title=title)

@@ -17,7 +17,7 @@ CHOICE = (VARIANT, DRIVER, MEASURED)
 
 
 def choice(region: func.FuncOp, name: str, otherwise: str | None = None, valid: Collection[str] | None = None) -> str:
-    """What `region` says under `name`, one of `CHOICE`.
+    """What `region` says under `name`, one of `CHOICE` or why it is kept apart.
 
     Raises:
         ModuleError: if that is none of the words that are `valid`, where they are given, with the location; if it says

@@ -136,7 +136,8 @@ class Region:
     """Ops that are compiled as one: their number, their names in order, and the source lines that they come from.
 
     `tuned` is how they run since that was measured to be the fastest ("default on local-sync", "split"), and `measured`
-    are the figures; both are "" where nothing was measured.
+    are the figures; both are "" where nothing was measured. `kept_apart` says why its results do not lie where operands
+    die, "" where none would or one does.
     """
 
     name: str
@@ -145,6 +146,7 @@ class Region:
     lines: tuple[str, ...]
     tuned: str = ""
     measured: str = ""
+    kept_apart: str = ""
 
 
 @dataclass(frozen=True)

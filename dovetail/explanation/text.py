@@ -156,6 +156,8 @@ def _region(each: Region) -> Iterable[str]:
     yield ", ".join(each.lines)
     if each.tuned:
         yield f"tuned: {each.tuned}, measured: {each.measured}"
+    if each.kept_apart:
+        yield f"results lie apart from operands that die: {each.kept_apart}"
 
 
 def _calls(calls: tuple[Op, ...]) -> Iterable[tuple[str, str, list[str]]]:

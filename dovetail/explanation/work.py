@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import DRIVER, MEASURED, PLAN, VARIANT
+from dovetail.dialects.attributes import DRIVER, KEPT_APART, MEASURED, PLAN, VARIANT
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import OwnOp, WriteOp
 from dovetail.dialects.reading import Role, body, producer, referred, returned, role
@@ -88,7 +88,7 @@ def regions(origins: Origins) -> tuple[Region, ...]:
         where = tuple(each for each in lines if each)
         measured = choice(function_op, MEASURED, "")
         tuned = _tuned(function_op, name in planned) if measured else ""
-        found.append(Region(name, len(ops), names, where, tuned, measured))
+        found.append(Region(name, len(ops), names, where, tuned, measured, choice(function_op, KEPT_APART, "")))
     return tuple(found)
 
 

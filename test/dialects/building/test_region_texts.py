@@ -27,5 +27,5 @@ def test_a_device_is_the_cpu():
 
 def test_a_region_that_is_kept_apart_has_the_same_text():
     """Would catch a region compiled anew, and not shared with equal ones, because of where its results may lie."""
-    said = MODULE.replace("attributes {", "attributes {dovetail.kept_apart, ")
+    said = MODULE.replace("attributes {", 'attributes {dovetail.kept_apart = "no plan", ')
     assert region_texts(parse_module(said, make_context())) == region_texts(parse_module(MODULE, make_context()))

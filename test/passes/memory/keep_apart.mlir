@@ -1,4 +1,4 @@
-// RUN: dovetail-opt %s --pass-pipeline='plan-memory,keep-apart{regions=forward_region_0},plan-memory,verify-memory' | FileCheck %s
+// RUN: dovetail-opt %s --pass-pipeline='plan-memory,keep-apart{regions=forward_region_0 reason="a reason"},plan-memory,verify-memory' | FileCheck %s
 // RUN: not dovetail-opt %s --pass-pipeline='keep-apart{regions=forward_region_7}' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 //
 // Catches a result that goes on sharing memory with an operand whose region reads it in several loops; and a region
@@ -30,7 +30,7 @@ module attributes {dovetail.level = "regions"} {
     return %o : !r
   }
   // CHECK: @forward_region_0
-  // CHECK-SAME: dovetail.kept_apart
+  // CHECK-SAME: dovetail.kept_apart = "a reason"
   func.func private @forward_region_0(%x: !v {dovetail.sizes = affine_map<()[s0] -> (s0, 32)>}, %a: !m {dovetail.sizes = affine_map<()[s0] -> (s0, 32)>}) attributes {dovetail.role = "region"} {
     %0 = torch.aten.exp %x {dovetail.sizes = [affine_map<()[s0] -> (s0, 32)>]} : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m

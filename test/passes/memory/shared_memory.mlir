@@ -263,7 +263,7 @@ module attributes {dovetail.level = "regions"} {
     torch.overwrite.tensor.contents %0 overwrites %a : !h, !k
     return
   }
-  func.func private @apart(%x: !v, %a: !m) attributes {dovetail.kept_apart, dovetail.role = "region"} {
+  func.func private @apart(%x: !v, %a: !m) attributes {dovetail.kept_apart = "no plan", dovetail.role = "region"} {
     %0 = torch.aten.sin %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return

@@ -770,7 +770,7 @@ module attributes {dovetail.level = "regions"} {
     %o = "dovetail.own"(%2) {requires_grad = false} : (!v) -> !r
     return %o : !r
   }
-  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.kept_apart, dovetail.role = "region"} {
+  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.kept_apart = "no plan", dovetail.role = "region"} {
     %0 = torch.aten.exp %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return

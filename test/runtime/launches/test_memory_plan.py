@@ -7,6 +7,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 import dovetail
+from dovetail import loading
 from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.passes.memory import plan_memory
@@ -183,6 +184,23 @@ def test_operands_that_several_loops_read_keep_their_memory(monkeypatch):
     call = torch.compile(lambda *given: last(*given), backend="dovetail", fullgraph=True, options={"cache": False})
     torch.testing.assert_close(call(*inputs), last(*inputs))
     assert allocations(lambda: call(*inputs)) == 2
+    reason = "its plan reads an operand more than once, or writes there before"
+    assert dovetail.stats().kept_apart == {reason: 1}
+    assert "lie apart from operands that die" in str(dovetail.stats())
+    explained = " ".join(str(dovetail.explain(call, *inputs)).split())
+    assert f"results lie apart from operands that die: {reason}" in explained
+
+
+def test_results_that_iree_runtime_writes_lie_apart(monkeypatch):
+    """Catches a region without a plan whose missing saving nobody counts."""
+    inputs = drawn(SIZE, SIZE, torch.float32)
+    dovetail.stats(reset=True)
+    monkeypatch.setattr(loading, "unloadable", lambda *_: "the code is of another machine")
+    call = torch.compile(lambda *given: last(*given), backend="dovetail", fullgraph=True, options={"cache": False})
+    torch.testing.assert_close(call(*inputs), last(*inputs))
+    stats = dovetail.stats()
+    assert stats.launches == {"iree.runtime: the code is of another machine": 1}
+    assert stats.kept_apart == {"no plan: the code is of another machine": 1}
 
 
 def test_backward_writes_to_what_was_saved_for_it():
