@@ -48,10 +48,9 @@ _COMPILED = "none, the region compiled"
 
 @dataclass(frozen=True)
 class _Round:
-    """Regions of one variant, by name, that were begun together, for `target`."""
+    """Regions of one variant, by name, that were begun together."""
 
     made: Mapping[str, Made]
-    target: Target
     compiling: Compilation
 
 
@@ -82,15 +81,15 @@ class Regions:
         for variant in self._target.variants:
             new = {name: what for name, what in found.items() if what[1] == variant and what not in begun}
             if new:
-                target = self._target.variant(variant)
-                self._rounds.append(_Round(new, target, compilation(_texts(new), target, self._timeout, self.cache)))
+                texts, target = {name: text for name, (text, _, _) in new.items()}, self._target.variant(variant)
+                self._rounds.append(_Round(new, compilation(texts, target, self._timeout, self.cache)))
         return found
 
     def of(self, module: ir.Module) -> dict[str, Loaded | CompileFailure]:
         """What each region of `module` came to; waits until all have."""
         found = self.begin(module)
         for each in self._rounds:
-            outcomes = launchable(each.compiling, _texts(each.made), each.target, self._timeout, self.cache)
+            outcomes = launchable(each.compiling)
             for name, what in each.made.items():
                 if what not in self._known:
                     self._known[what] = loaded(outcomes[name], what[2], name)
@@ -98,23 +97,17 @@ class Regions:
         return {name: self._known[what] for name, what in found.items()}
 
 
-def _texts(regions: Mapping[str, Made]) -> dict[str, str]:
-    return {name: text for name, (text, _, _) in regions.items()}
-
-
 def compilation(sources: Mapping[str, str], target: Target, timeout: float, cache: RegionCache | None) -> Compilation:
     """Of regions, begun: to plans where these can be launched."""
     return Compilation(sources, target, timeout=timeout, cache=cache, plans=not unavailable(target.device))
 
 
-def launchable(
-    compiling: Compilation, sources: Mapping[str, str], target: Target, timeout: float, cache: RegionCache | None
-) -> dict[str, Outcome]:
+def launchable(compiling: Compilation) -> dict[str, Outcome]:
     """What each region compiled to; a plan whose code can't be loaded here gives way to a module for IREE's runtime.
 
-    `compiling` is the `compilation` of the rest. Where IREE's runtime has no driver for the target, it is a failure.
+    Where that has no driver for the target, it is a failure.
     """
-    outcomes = compiling.outcomes()
+    outcomes, target = compiling.outcomes(), compiling.target
     refused = {
         name: reason
         for name, outcome in outcomes.items()
@@ -124,10 +117,9 @@ def launchable(
         return outcomes
     if not target.drivers:
         return outcomes | {name: CompileFailure(f"error: {why}", why, _COMPILED) for name, why in refused.items()}
-    again = Compilation({name: sources[name] for name in refused}, target, timeout=timeout, cache=cache)
     because = {
         name: replace(each, why_unplanned=refused[name]) if isinstance(each, CompiledRegion) else each
-        for name, each in again.outcomes().items()
+        for name, each in compiling.without_plans(refused).outcomes().items()
     }
     return outcomes | because
 

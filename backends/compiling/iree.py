@@ -1,6 +1,6 @@
 """Compiles regions with IREE in worker processes, several at once; whatever goes wrong there stays there."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import suppress
 
@@ -32,6 +32,9 @@ class Compilation:
         jobs: processes at once; by default as many as PyTorch may use threads.
         cache: where to look first and store afterwards; None compiles always.
         plans: whether to read launch plans; only what has none then gets a module for IREE's runtime.
+
+    Attributes:
+        target: what is compiled for.
     """
 
     def __init__(
@@ -45,7 +48,8 @@ class Compilation:
         plans: bool = False,
     ) -> None:
         self._keys = {name: region_key(source, target, plans) for name, source in sources.items()}
-        self._timeout, self._cache = timeout, cache
+        self.target, self._sources = target, sources
+        self._timeout, self._jobs, self._cache = timeout, jobs, cache
         distinct = {self._keys[name]: source for name, source in sources.items()}
         self._outcomes: dict[str, Outcome] = {
             key: _failures[key, timeout] for key in distinct if (key, timeout) in _failures
@@ -85,6 +89,11 @@ class Compilation:
             raise
         self._pool.shutdown()
         return {name: self._outcomes[key] for name, key in self._keys.items()}
+
+    def without_plans(self, names: Iterable[str]) -> "Compilation":
+        """Another one, begun: of these regions alone, each to a module for IREE's runtime."""
+        sources = {name: self._sources[name] for name in names}
+        return Compilation(sources, self.target, timeout=self._timeout, jobs=self._jobs, cache=self._cache)
 
     def stop(self) -> None:
         """Ends what compiles: nobody takes the outcomes."""

@@ -132,8 +132,7 @@ class _Runs:
         """
         ChooseDriversPass().run(module)
         texts, stated = region_texts(module), Module(module).regions
-        compiling = compilation(texts, target, self.timeout, self.cache)
-        outcomes = launchable(compiling, texts, target, self.timeout, self.cache)
+        outcomes = launchable(compilation(texts, target, self.timeout, self.cache))
         made: dict[str, Loaded] = {}
         for region, outcome in outcomes.items():
             chosen = driver if driver in IREE_DRIVERS else choice(stated[region], DRIVER)

@@ -5,7 +5,8 @@ import torch
 from torch_mlir import ir
 
 import dovetail
-from dovetail import compiler, loading
+from dovetail import build, compiler, loading
+from dovetail.backends.compiling import iree
 from dovetail.backends.compiling.compiler_runs import Cause
 from dovetail.backends.compiling.iree import Compilation
 from dovetail.backends.compiling.outcomes import CompileFailure
@@ -131,6 +132,26 @@ def test_what_the_runtime_refuses_to_load_is_split_too(monkeypatch):
     assert (stats.splits, stats.ops["region"], stats.ops["fallback"]) == (1, 9, 0)
 
 
+def test_a_plan_whose_code_cannot_be_loaded_gives_way(monkeypatch):
+    """Would catch such a region that is compiled once more for another target or within other limits, or op by op."""
+    made: list[tuple] = []
+
+    def compiled(texts, target, **options):
+        made.append((target, options))
+        return Compilation(texts, target, **options)
+
+    monkeypatch.setattr(iree, "Compilation", compiled)
+    monkeypatch.setattr(loading, "Compilation", compiled)
+    monkeypatch.setattr(loading, "unloadable", lambda *_: "the code is of another machine")
+    stats = _run(_nine_ops, cache=False, timeout=321)
+    assert stats.launches == {"iree.runtime: the code is of another machine": 1}
+    assert stats.ops["fallback"] == 0
+    (first, asked), (again, options) = made
+    assert first is again
+    assert asked["timeout"] == options["timeout"] == 321
+    assert (asked["plans"], options.get("plans", False)) == (True, False)
+
+
 def test_regions_compile_while_passes_go_on(monkeypatch):
     """Catches a pass behind where regions are begun that changes one, which is then compiled once more."""
     rounds = _failing_on(monkeypatch)
@@ -145,6 +166,59 @@ def test_regions_compile_while_passes_go_on(monkeypatch):
     torch.compile(step, backend="dovetail")(x, weight, rows).sum().backward()
     assert dovetail.stats().regions > 2
     assert len(rounds) == 1
+
+
+@pytest.mark.parametrize(
+    ("answers", "asked"),
+    [
+        ({}, ["several_loops", "flushed", "read_later"]),
+        ({"several_loops": ["forward_region_0"]}, ["several_loops", "several_loops", "flushed", "read_later"]),
+        ({"flushed": {"forward_region_0": "a reason"}}, ["several_loops", "flushed"] * 2 + ["read_later"]),
+        (
+            {"several_loops": ["forward_region_0"], "flushed": {"forward_region_0_0": "a reason"}},
+            ["several_loops", *["several_loops", "flushed"] * 2, "read_later"],
+        ),
+        ({"read_later": {"a reason": ["forward_region_0"]}}, ["several_loops", "flushed", "read_later"]),
+    ],
+)
+def test_what_is_asked_of_plans(monkeypatch, answers: dict, asked: list[str]):
+    """Catches regions that are asked of while others of their module are changed: each answer that changes a region
+    has all asked anew, but that results lie apart, which changes none."""
+    seen: list[str] = []
+    left = dict(answers)
+
+    def noting(name: str, ask):
+        def noted(*arguments):
+            seen.append(name)
+            found = ask(*arguments)
+            return left.pop(name, found)
+
+        return noted
+
+    for name in ("several_loops", "flushed", "read_later"):
+        monkeypatch.setattr(build, name, noting(name, getattr(build, name)))
+    stats = _run(_nine_ops)
+    assert seen == asked
+    assert not left
+    assert stats.splits == ("several_loops" in answers)
+    assert (stats.ops["fallback"] > 0) == ("flushed" in answers)
+    assert stats.kept_apart == ({"a reason": 1} if "read_later" in answers else {})
+
+
+def test_nothing_is_asked_of_plans_beside_a_failure(monkeypatch):
+    """Catches a question about a region that the answer to a failure has taken out of the module."""
+    rounds = _failing_on(monkeypatch, "exp")
+    asked: list[int] = []
+    ask = build.several_loops
+
+    def noting(*arguments):
+        asked.append(len(rounds))
+        return ask(*arguments)
+
+    monkeypatch.setattr(build, "several_loops", noting)
+    _run(_nine_ops)
+    assert len(rounds) > 1
+    assert asked == [len(rounds)]
 
 
 class _Failing(Pass, name="test-fails"):

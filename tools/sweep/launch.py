@@ -35,8 +35,7 @@ class Launched:
 def launched(module: ir.Module, target: Target) -> Launched | CompileFailure:
     """What runs region `@forward` of a module at level `regions`, which then is at `launches`; or why nothing does."""
     texts = region_texts(module)
-    compiling = compilation(texts, target, TIMEOUT_SECONDS, None)
-    outcome = launchable(compiling, texts, target, TIMEOUT_SECONDS, None)["forward"]
+    outcome = launchable(compilation(texts, target, TIMEOUT_SECONDS, None))["forward"]
     ready = loaded(outcome, "local-sync", "forward")
     if isinstance(ready, CompileFailure):
         return ready
