@@ -57,7 +57,7 @@ def start(environment: dict[str, str]) -> str:
 
 
 @dataclass(frozen=True)
-class _Request:
+class Request:
     """What a client asks for."""
 
     directory: str
@@ -65,13 +65,13 @@ class _Request:
     environment: dict[str, str]
 
     @classmethod
-    def read(cls, message: bytes) -> "_Request":
+    def read(cls, message: bytes) -> "Request":
         """Of what `command_client.c` sends."""
         count, directory, *words = map(os.fsdecode, message.split(b"\0")[:-1])
         arguments, variables = words[: int(count)], words[int(count) :]
-        return cls(
-            directory, arguments, {name: value for name, _, value in (each.partition("=") for each in variables)}
-        )
+        pairs = (each.partition("=") for each in variables)
+        # Python knows no others: a program may be started with words that are no variables.
+        return cls(directory, arguments, {name: value for name, equals, value in pairs if name and equals})
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def _started(listener: socket.socket, client: socket.socket) -> list[ForkProcess
     message, streams, _, _ = socket.recv_fds(client, _MAX_REQUEST, 3)
     if not message:
         return []
-    request = _Request.read(message)
+    request = Request.read(message)
     command = _command(request.arguments[0])
     for module in chain.from_iterable(_IMPORTS.get(word, ()) for word in request.arguments):
         import_module(module)
@@ -148,7 +148,7 @@ def _define_dialects() -> None:
     make_context()
 
 
-def _become(command: Callable[[], int | None], request: _Request, streams: list[int], listener: socket.socket) -> None:
+def _become(command: Callable[[], int | None], request: Request, streams: list[int], listener: socket.socket) -> None:
     listener.close()
     for number, stream in enumerate(streams):
         os.dup2(stream, number)

@@ -13,6 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from dovetail.tools.command_server import Request
+
 OWNER = """
 import os
 from dovetail.tools.command_server import start
@@ -120,6 +122,13 @@ def test_a_command_ends_with_its_client(waiting: tuple) -> None:
     client, command = waiting
     client.kill()
     assert _soon(lambda: not command.is_running())
+
+
+def test_words_of_the_environment_that_are_no_variables():
+    """Catches a word without a value, which Python does not know, as an empty variable; and a name that none can have,
+    by which the fork fails."""
+    request = Request.read(b"2\0/folder\0filecheck\0A=1\0WORD\0B=2=3\0C=\0=D\0")
+    assert request == Request("/folder", ["filecheck", "A=1"], {"B": "2=3", "C": ""})
 
 
 def test_an_owner_that_has_ended_already(tmp_path):
