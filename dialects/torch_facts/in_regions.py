@@ -1,6 +1,7 @@
 """What may stand in a region: what regions compute, and what they gather from where it surely is."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 
 from torch_mlir import ir
 
@@ -8,7 +9,8 @@ from dovetail.dialects.torch_facts.numbers import number
 from dovetail.dialects.torch_facts.ops import kind
 from dovetail.dialects.torch_facts.ranges import Range, range_of
 from dovetail.dialects.torch_facts.row import IN_REGIONS, Kind
-from dovetail.dialects.torch_facts.types import tensor_info
+from dovetail.dialects.torch_facts.sizes import OpenSize, print_sizes
+from dovetail.dialects.torch_facts.types import shaped_info, tensor_info
 
 GATHERS = "torch.aten.index_select"
 """The op by which regions gather: the second of three dimensions, whole pixels of images that lie channels last."""
@@ -24,6 +26,34 @@ def may_stand_in_regions(op: ir.Operation, device: str) -> bool:
     Compiled code gathers without the check that ATen makes, so what is not proved here would read any memory.
     """
     return kind(op) in _INSIDE or (device == "cuda" and op.name == GATHERS and not broken_gather(op))
+
+
+def broken_sizes(op: ir.Operation) -> str:
+    """What is wrong with the sizes of a pointwise op in a region, and what would be valid; "" if nothing is.
+
+    Of more elements than its operands have, IREE makes none, and needs minutes to say so.
+    """
+    infos = [shaped_info(each.type) for each in op.operands]
+    shapes, made = [info.shape for info in infos if info], shaped_info(op.results[0].type) if op.results else None
+    if kind(op) is not Kind.POINTWISE or made is None or not shapes:
+        return ""
+    columns = zip_longest(*map(reversed, shapes), fillvalue=1)
+    expected = [_broadcast(column) for column in columns][::-1]
+    is_valid = len(expected) == len(made.shape) and all(map(_may_be, made.shape, expected))
+    operands = ", ".join(f"({print_sizes(shape)})" for shape in shapes)
+    made_of = f"makes sizes ({print_sizes(made.shape)}) of operands of sizes {operands}"
+    return "" if is_valid else f"{made_of}, expected sizes to which these can be broadcast, and no larger ones"
+
+
+def _broadcast(sizes: Sequence[OpenSize]) -> tuple[OpenSize, ...]:
+    """What the size of a result may be along a dimension of operands; None for any."""
+    numbers = {each for each in sizes if each != 1}
+    known = numbers - {None}
+    return tuple(known or numbers or {1})
+
+
+def _may_be(size: OpenSize, valid: Sequence[OpenSize]) -> bool:
+    return valid == (None,) or (len(valid) == 1 and size in (None, *valid))
 
 
 def positions(ops: Iterable[ir.Operation]) -> set[ir.Value]:
