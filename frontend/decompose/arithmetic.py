@@ -73,6 +73,22 @@ def _rsub(value: torch.Tensor, other: float, alpha: float = 1) -> torch.Tensor:
     return _rsub_by_pytorch(value, other, alpha)
 
 
+def _shift(by_tensor: torch._ops.OpOverload) -> Callable:
+    """Shifts by a number that stands in the program, from 0 to less than the width; regions know no others.
+
+    Eager converts the number to the tensor's type, by which 256 is 0 in int8, and shifts by others as far as it can.
+    IREE makes no constants of uint8.
+    """
+
+    def shift(value: torch.Tensor, by: int) -> torch.Tensor:
+        is_signed = value.dtype in _INTEGERS and value.dtype.is_signed
+        if not is_signed or not isinstance(by, int) or is_open_value(by) or not 0 <= by < torch.iinfo(value.dtype).bits:
+            return NotImplemented
+        return by_tensor(value, torch.full((), by, dtype=value.dtype, device=value.device))
+
+    return shift
+
+
 # Looked up once: it goes over all of PyTorch's.
 _rsub_by_pytorch = get_decompositions([aten.rsub.Scalar])[aten.rsub.Scalar]
 
@@ -127,6 +143,12 @@ def _angle(value: torch.Tensor) -> torch.Tensor:
 ARITHMETIC: dict[torch._ops.OpOverload, Callable] = {
     aten.pow.Scalar: _power_of_number,
     aten.rsub.Scalar: _rsub,
+    aten.__lshift__.Scalar: _shift(aten.bitwise_left_shift.Tensor),
+    aten.__lshift__.Tensor: aten.bitwise_left_shift.Tensor,
+    aten.__rshift__.Scalar: _shift(aten.bitwise_right_shift.Tensor),
+    aten.__rshift__.Tensor: aten.bitwise_right_shift.Tensor,
+    aten.bitwise_left_shift.Tensor_Scalar: _shift(aten.bitwise_left_shift.Tensor),
+    aten.bitwise_right_shift.Tensor_Scalar: _shift(aten.bitwise_right_shift.Tensor),
     aten.pow.Tensor_Scalar: _pow,
     aten.remainder.Scalar: _remainder,
     aten.add.Tensor: _add,

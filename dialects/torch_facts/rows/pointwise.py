@@ -128,7 +128,9 @@ POINTWISE = (
     *alike(partial(_telling, is_commutative=True), "logical_and logical_or logical_xor"),
     *alike(partial(_rounding, layout=Layout.TOGETHER), "div.Tensor_mode floor_divide"),
     *alike(partial(pointwise, is_commutative=True, knows_uint8=True), "bitwise_and bitwise_or bitwise_xor"),
-    *alike(partial(pointwise, refused=(_SHIFTS_TOO_FAR,)), "bitwise_left_shift bitwise_right_shift"),
+    *alike(
+        partial(pointwise, refused=(_SHIFTS_TOO_FAR,)), "__lshift__ __rshift__ bitwise_left_shift bitwise_right_shift"
+    ),
     *alike(partial(pointwise, refused=(_CANCELS,)), "celu elu"),
     *alike(partial(pointwise, refused=(_CANCELS_DOUBLES,)), "expm1 log1p"),
     *alike(partial(pointwise, refused=(_SHORT_RANGE,)), "cos sin tan"),

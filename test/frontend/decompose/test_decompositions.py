@@ -1,6 +1,7 @@
 """What the capture's table makes of ops: right by eager's kernels, and without the ops that IREE gets wrong."""
 
 import math
+import operator
 from functools import partial
 
 import pytest
@@ -25,6 +26,39 @@ def decomposed(function, *arguments: torch.Tensor) -> tuple[torch.fx.GraphModule
 def pairs(dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, torch.Tensor]:
     values = torch.tensor(SPECIAL, dtype=dtype)
     return values.repeat_interleave(len(values)), values.repeat(len(values))
+
+
+def _shifted(shift, by: int):
+    return lambda value: shift(value, by)
+
+
+SHIFTS = (operator.lshift, operator.rshift, torch.bitwise_left_shift, torch.bitwise_right_shift)
+
+
+@pytest.mark.parametrize("shift", SHIFTS)
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64, torch.bool])
+def test_shifts_by_a_number(shift, dtype):
+    """Catches `x >> 1` that runs through ATen, and a shift by less than 0, or by the width, that is another number."""
+    value = torch.tensor([0, 1, -1, 7, -128, 200, 2**31, -(2**63)]).to(dtype)
+    bits = torch.iinfo(dtype).bits if dtype.is_signed else 0
+    for by in (0, 1, 7, 8, 31, 32, 63, 64, -1, 256, 257):
+        graph, targets = decomposed(_shifted(shift, by), value)
+        expected, actual = shift(value, by), graph(value)
+        assert (actual.dtype, actual.tolist()) == (expected.dtype, expected.tolist()), by
+        is_known = any(target.startswith("aten.bitwise_") and target.endswith("_shift.Tensor") for target in targets)
+        assert is_known is (by in range(bits)), by
+
+
+@pytest.mark.parametrize("shift", SHIFTS)
+def test_shifts_by_a_tensor(shift):
+    """Catches an operator of Python's that is another op than the function of that name."""
+    value, by = torch.tensor([1, -1, 7]), torch.tensor([1, 64, -1])
+    graph, targets = decomposed(shift, value, by)
+    assert graph(value, by).tolist() == shift(value, by).tolist()
+    assert {target.partition(".")[2] for target in targets} < {
+        "bitwise_left_shift.Tensor",
+        "bitwise_right_shift.Tensor",
+    }
 
 
 @pytest.mark.parametrize("op", [torch.maximum, torch.minimum])

@@ -1,5 +1,6 @@
 """What is handed to IREE: the refusals, and a compiled part of the op sweep (`make sweep` runs all of it)."""
 
+import operator
 import platform
 
 import pytest
@@ -133,6 +134,11 @@ def _full(number: float, dtype: torch.dtype) -> torch.Tensor:
     return torch.full((SIZE,), number, dtype=dtype)
 
 
+def _bytes(value: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Whole numbers of all bits: through int64, by which a byte of -1 is 255."""
+    return (value * 60).to(torch.int64).to(dtype)
+
+
 def _folded(value: torch.Tensor) -> list[torch.Tensor]:
     """Ops on constants, of which fold-constants knows some; IREE would fold each to another number."""
     return [
@@ -155,6 +161,9 @@ def _computed(value: torch.Tensor) -> list[torch.Tensor]:
         *[number % divisor for divisor in (3, -3, 4, -4)],
         torch.arange(-7, SIZE) % 3,
         *[shift(number, torch.full((), by, dtype=torch.int64)) for by in (0, 1, 63) for shift in SHIFTS],
+        *[shift(number, by) for by in (0, 1, 63) for shift in (*SHIFTS, operator.lshift, operator.rshift)],
+        *[shift(number.to(torch.int32), by) for by in (5, 31) for shift in (*SHIFTS, operator.lshift, operator.rshift)],
+        *[shift(_bytes(value, dtype), 7) for dtype in (torch.int8, torch.int16) for shift in SHIFTS],
         *[value.trunc(), value.sign(), value.to(torch.bfloat16) > 0],
     ]
 
