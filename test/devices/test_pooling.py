@@ -102,3 +102,22 @@ def test_a_pool_before_all_convolutions(monkeypatch: pytest.MonkeyPatch):
     for eager, ours in zip(*found, strict=True):
         assert ours.stride() == eager.stride()
         torch.testing.assert_close(ours, eager, rtol=5e-2, atol=5e-2)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_windows_of_nothing_but_minus_infinity(way: str, monkeypatch: pytest.MonkeyPatch):
+    """Catches a gradient of such a window that is lost, or reaches another pixel than the first: none is larger."""
+    monkeypatch.setattr("dovetail.passes.layouts.lay_out_convolutions.pays", lambda *_: True)
+    torch.manual_seed(0)
+    net = _Net(WAYS[way], is_cut=False).to(torch.bfloat16)
+    images, beside = torch.randn(4, 16, 33, 34).bfloat16(), torch.zeros(4, 16, 33, 34, dtype=torch.bfloat16)
+    beside[:, :8, 4:20, :30] = -math.inf
+    beside[0] = -math.inf
+    found = []
+    for compute in (net, torch.compile(copy.deepcopy(net), backend="dovetail")):
+        leaf = beside.clone().requires_grad_()
+        result = compute(images, leaf)[0]
+        weights = (torch.arange(result.numel()) % 5 - 2).reshape(result.shape).to(result.dtype)
+        found.append(torch.autograd.grad(result, leaf, weights)[0])
+    torch.testing.assert_close(*found, rtol=0, atol=0)
+    assert found[0][0].any()
