@@ -15,6 +15,7 @@ from dovetail.backends.target import target_for_device
 from dovetail.dialects.attributes import VARIANT
 from dovetail.dialects.building.region_texts import region_texts
 from dovetail.dialects.memory.handed_on import handed_on
+from dovetail.dialects.memory.planned_memory import shared_arguments
 from dovetail.dialects.memory.touches import is_in_one_loop, is_read_first
 from dovetail.dialects.reading import Module
 from dovetail.dialects.statements.plans import code_of, digest, plans
@@ -24,7 +25,6 @@ from dovetail.dialects.torch_facts.subnormals import telling_op
 from dovetail.dialects.torch_facts.types import is_open_type
 from dovetail.options import Options
 from dovetail.passes.launches.import_plans import import_plans
-from dovetail.passes.memory.shared import shared_arguments
 from dovetail.runtime.launches.iree_executable import Executable
 from dovetail.runtime.load_plan import Launcher, load_plan, unavailable, unloadable
 

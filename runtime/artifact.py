@@ -18,6 +18,7 @@ from dovetail.backends.compiling.outcomes import CompiledRegion
 from dovetail.backends.host_cpu import host_cpu
 from dovetail.backends.target import target_for_device
 from dovetail.dialects.context import make_context, parse_module
+from dovetail.dialects.memory.planned_memory import broken_plans
 from dovetail.dialects.reading import Module
 from dovetail.dialects.statements.plans import code_of, digest, plans
 from dovetail.dialects.statements.regions import driver_of
@@ -105,6 +106,8 @@ def load_artifact(path: Path, contents: bytes | None = None) -> tuple[ir.Module,
     if differing:
         names = ", ".join(sorted(differing))
         raise ArtifactError(f"{path}: expected code for each region of the module and no other, unlike for {names}")
+    for op, broken in broken_plans(Module(module)):
+        raise ArtifactError(f"{path}: {op.location}: {broken}")
     try:
         return module, {**_executables(made, codes, drivers), **_planned(module, codes)}
     except (RuntimeError, ValueError, LookupError, OSError) as error:  # IREE's statuses, by Python's closest class

@@ -14,7 +14,6 @@ from dovetail.dialects.building.cloning import FROM_PYTHON, ancestors
 from dovetail.dialects.dovetail import AllocOp, ReuseOp
 from dovetail.dialects.memory.buffer import Buffer
 from dovetail.dialects.memory.buffers import Buffers
-from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Module, arguments, body, made_by, of_class, producer, symbol, users
 from dovetail.dialects.sizes.symbols import known_sizes
 from dovetail.dialects.torch_facts.names import LOAD, STORE
@@ -62,20 +61,6 @@ def why_apart(buffers: Buffers, call: ir.Operation, read: int, written: int, mod
         return f"it is not all of '{values[written].type}' row by row"
     is_placed = place_of(region, read) == written
     return "" if is_placed else "an element is read for more than the one that takes its place"
-
-
-def shared_arguments(module: Module) -> dict[str, list[tuple[int, int]]]:
-    """By each region of which a result lies where an operand dies: the numbers of the operand and of the result."""
-    found = {name: [pair for call in calls for pair in _shared_by(call)] for name, calls in module.calls().items()}
-    return {name: list(dict.fromkeys(pairs)) for name, pairs in found.items() if pairs}
-
-
-def _shared_by(call: func.CallOp) -> list[tuple[int, int]]:
-    values = list(call.operands)
-    made = {index: made_by(value, ReuseOp.OPERATION_NAME) for index, value in enumerate(values)}
-    shared = {op.opview.dead: index for index, op in made.items() if op is not None and op.opview.is_shared}
-    roots = {index: memory_root(value) for index, value in enumerate(values)} if shared else {}
-    return [(index, shared[root]) for index, root in roots.items() if root in shared]
 
 
 def _takers(buffers: Buffers, call: ir.Operation) -> Counter[Buffer]:

@@ -45,8 +45,8 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return _saved(tmp_path_factory.mktemp("planned"))
 
 
-def _saved(folder: Path) -> Path:
-    module, runner = parse_module(TRAINED, make_context()), Runner()
+def _saved(folder: Path, text: str = TRAINED) -> Path:
+    module, runner = parse_module(text, make_context()), Runner()
     # Too small for regions by the cost model, which is not what is tested here.
     small = [each for each in compile_pipeline() if each.name != "call-small-regions"]
     runner.run(tuple(small), module)
@@ -174,6 +174,59 @@ def test_plan_that_does_not_fit_its_code_is_refused(planned: Path, tmp_path: Pat
     message = r"region '.*': the plan does not fit its code, which '.*' takes \d bindings"
     with pytest.raises(ArtifactError, match=message):
         load_artifact(_changed(planned, tmp_path, change))
+
+
+SHARED = """\
+!v = !torch.vtensor<[64,64],f32>
+!r = !dovetail.ref<!v, strided<[64, 1]>>
+module attributes {dovetail.level = "joint"} {
+  func.func @joint(%x: !r {dovetail.name = "x"}) -> !r attributes {dovetail.role = "joint"} {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %1 = torch.aten.mm %0, %0 : !v, !v -> !v
+    %2 = torch.aten.exp %1 : !v -> !v
+    %o = "dovetail.own"(%2) {requires_grad = false} : (!v) -> !r
+    return %o : !r
+  }
+}
+"""
+"""`(x @ x).exp()`, which lies where the product was."""
+
+
+def _twice(lines: list[str], at: int) -> list[str]:
+    return [*lines[: at + 1], '    "dovetail.barrier"() : () -> ()', *lines[at:]]
+
+
+def _never(lines: list[str], at: int) -> list[str]:
+    return [*lines[:at], *lines[at + 1 :]]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_twice, "does not read argument 0 of '@forward_region_1', where argument 1 lies, too, in one launch"),
+        (_never, "never touches argument 1 of '@forward_region_1', a result"),
+    ],
+)
+def test_plans_that_do_not_show_what_shared_memory_needs_are_refused(
+    tmp_path: Path, change: Callable[[list[str], int], list[str]], message: str
+):
+    """Would catch a stranger's plan that reads an operand after its result lies there, or leaves that unwritten."""
+    made = _saved(tmp_path, SHARED)
+    program, _ = load_program(*load_artifact(made))
+    x = torch.rand(64, 64) / 8
+    torch.testing.assert_close(program([x]), [(x @ x).exp()])
+
+    def changed(files: dict[str, bytes]) -> None:
+        lines = files["module.mlir"].decode().splitlines()
+        assert any("shared" in line and "dovetail.reuse" in line for line in lines)
+        (at,) = (number for number, line in enumerate(lines) if '"dovetail.dispatch"' in line)
+        files["module.mlir"] = "\n".join(change(lines, at)).encode()
+
+    path = _changed(made, tmp_path, changed)
+    with pytest.raises(ArtifactError) as caught:
+        load_artifact(path)
+    assert str(caught.value).startswith(f"{path}: loc(")
+    assert message in str(caught.value)
 
 
 def test_artifact_runs_where_the_compiler_cannot_be_imported(saved: Path):

@@ -110,7 +110,7 @@ module attributes {dovetail.level = "launches"} {
     torch.overwrite.tensor.contents %x overwrites %o : !v, !m
     return
   }
-  // expected-error @+1 {{'@p' never touches argument 1, a result}}
+  // expected-error @+1 {{'@p' never touches argument 1 of '@r', a result}}
   func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
     %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
     %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
@@ -132,7 +132,7 @@ module attributes {dovetail.level = "launches"} {
     %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
     %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
     "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", operandSegmentSizes = array<i32: 2, 0>, workgroups = [1, 1, 1]} : (!b, !b) -> ()
-    // expected-error @+1 {{overwrites a value of type '!torch.vtensor<[32],f32>'}}
+    // expected-error @+1 {{overwrites argument 0, a value of type '!torch.vtensor<[32],f32>'}}
     "dovetail.fill_buffer"(%a) {pattern = 0 : i32} : (!b) -> ()
     return
   }
@@ -479,7 +479,7 @@ module attributes {dovetail.level = "launches"} {
     torch.overwrite.tensor.contents %2 overwrites %p : !v, !m
     return
   }
-  // expected-error @+1 {{'@p' touches argument 0 2 times, whose new value others take}}
+  // expected-error @+1 {{'@p' touches argument 0 of '@r' 2 times, whose new value others take}}
   func.func private @p(%d: !m, %p: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
     %a = "dovetail.subspan"(%d) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
     %c = "dovetail.subspan"(%p) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
