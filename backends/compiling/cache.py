@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 _MAGIC = b"dovetail-region-2\n"
 _DIGEST_BYTES = 32
 
-FORMAT = 6
+FORMAT = 7
 """Changes with what an entry says; entries of another format are never found."""
 
 LIMIT_BYTES = 2 << 30
