@@ -1,25 +1,50 @@
 """What each step of an eager run adds to the facts of it: a function for each fact, in the order of `NOTES`."""
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 
 import torch
+from torch.utils._pytree import tree_leaves
 
-from dovetail.frontend.observe.alias_groups import root, storage
+from dovetail.frontend.observe.alias_groups import may_share_elements, root, storage
 from dovetail.frontend.observe.autograd_graph import version
 from dovetail.frontend.observe.op_calls import Reshaped, Took, Wrote
 from dovetail.frontend.observe.operand_layouts import Caller
 from dovetail.frontend.observe.run_facts import EagerRun, FirstSeen
 from dovetail.frontend.observe.step import Given, Step
 from dovetail.frontend.observe.view_chains import Key, Viewed, chain_of_calls, key, view_step
+from dovetail.frontend.observe.wrapped_arguments import plain_tensors
 from dovetail.frontend.records import ViewStep
 
 _APPLY = torch.ops.higher_order.autograd_function_apply
 
 
 def refuse_repeated_writes(step: Step) -> str:
-    """A `_foreach` op that writes memory twice: eager's result depends on the order of its loop."""
-    repeats = len(step.written) < len(step.of(Wrote))
-    return "writes the same memory more than once" if step.name.startswith("_foreach") and repeats else ""
+    """A `_foreach` op that writes memory twice, or reads it after that: eager's result is that of a loop in order.
+
+    Parts of one memory that have no element in common are like memory of their own.
+    """
+    if not (step.name.startswith("_foreach") and step.written):
+        return ""
+    given = (*step.args, *step.kwargs.values())
+    first, *others = [each for each in given if isinstance(each, list | tuple | torch.Tensor)]
+    written = defaultdict[int, list[tuple[int, torch.Tensor]]](list)
+    for number, tensor in _numbered(first, 0):
+        if any(may_share_elements(tensor, other) for _, other in written[storage(tensor)]):
+            return "writes the same memory more than once"
+        written[storage(tensor)].append((number, tensor))
+    for number, tensor in chain.from_iterable(_numbered(each, len(first)) for each in others):
+        if any(place < number and may_share_elements(tensor, other) for place, other in written[storage(tensor)]):
+            return "reads memory that it has written"
+    return ""
+
+
+def _numbered(given: Sequence | torch.Tensor, count: int) -> Iterator[tuple[int, torch.Tensor]]:
+    """The plain tensors of a list, each with the number of the one that holds it, or `count` of one for all."""
+    listed = enumerate(given) if not isinstance(given, torch.Tensor) else [(count, given)]
+    for number, each in listed:
+        yield from ((number, plain) for plain in plain_tensors(tree_leaves(each)))
 
 
 def note_memory(step: Step, run: EagerRun) -> None:

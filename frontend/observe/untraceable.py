@@ -22,14 +22,22 @@ def _writes_window(call: OpCall, log: "DispatchLog") -> str:
 
 
 def _reads_written(call: OpCall, log: "DispatchLog") -> str:
-    """Eager refuses most ops that read memory which they write, but not in place."""
+    """Eager refuses most ops that read memory which they write, but element by element in its place."""
     arguments = schema(call.func)
-    tensors = [(is_written(each), tensor) for each in arguments for tensor in tensors_in(call.given.get(each.name))]
-    for target in (tensor for is_target, tensor in tensors if is_target):
-        for _, other in tensors:
-            if key(other).shown != key(target).shown and share_elements(target, other):
+    tensors = [(each, tensor) for each in arguments for tensor in tensors_in(call.given.get(each.name))]
+    in_place = _is_elementwise(call)
+    for argument, target in (each for each in tensors if is_written(each[0])):
+        for other, read in tensors:
+            is_in_place = key(read).shown == key(target).shown and (in_place or argument is other)
+            if not is_in_place and share_elements(target, read):
                 return f"{call.func} reads a part of what it writes"
     return ""
+
+
+def _is_elementwise(call: OpCall) -> bool:
+    """Whether the op computes each element from those at its place; so it does of each tensor in a list."""
+    name = call.func._opname if isinstance(call.func, torch._ops.OpOverload) else ""
+    return name.startswith(("_foreach_", "copy_")) or torch.Tag.pointwise in getattr(call.func, "tags", ())
 
 
 def _finds_no_order(call: OpCall, log: "DispatchLog") -> str:

@@ -2,8 +2,10 @@
 
 import copy
 
+import pytest
 import torch
 
+from dovetail.errors import EagerWarning
 from dovetail.frontend.decompose.foreach import foreach_decompositions
 
 
@@ -36,6 +38,46 @@ def test_lists_of_tensors_written_in_place():
     norms = torch.compile(fn, backend="dovetail", fullgraph=True)(*written)
     torch.testing.assert_close(norms, fn(*expected))
     torch.testing.assert_close(written, expected)
+
+
+WRITES = {
+    "each reads the other": (lambda a, b, _: torch._foreach_add_([a, b], [b, a]), "reads memory that it has written"),
+    "the later reads the earlier": (lambda a, b, c: torch._foreach_mul_([a, b], [c, a]), "reads memory that"),
+    "copies in a ring": (lambda a, b, c: torch._foreach_copy_([a, b, c], [b, c, a]), "reads memory that"),
+    "twice": (lambda a, b, _: torch._foreach_add_([a, b, a], 1), "writes the same memory more than once"),
+    "parts that meet": (lambda a, *_: torch._foreach_mul_([a[:3], a[2:]], 3), "reads a part of what"),
+    "halves read each other": (lambda a, *_: torch._foreach_add_([a[:2], a[2:]], [a[2:], a[:2]]), "reads memory that"),
+}
+
+
+@pytest.mark.parametrize("case", WRITES)
+def test_writes_in_the_order_of_a_loop(case, op_by_op):
+    """Catches an op that reads for each tensor what was there before all writes, in place of what eager's loop left."""
+    write, reason = WRITES[case]
+    expected, actual = ([torch.arange(4.0) + place for place in (1, 2, 3)] for _ in range(2))
+    with pytest.warns(EagerWarning, match=reason):
+        torch.compile(write, backend="dovetail")(*actual)
+    write(*expected)
+    torch.testing.assert_close(actual, expected)
+
+
+KEPT = {
+    "halves": lambda a, *_: torch._foreach_add_([a[:2], a[2:]], 1),
+    "halves and others": lambda a, b, _: torch._foreach_mul_([a[:2], a[2:]], [b[:2], b[1:3]]),
+    "the earlier reads the later": lambda a, b, c: torch._foreach_add_([a, b], [b, c]),
+    "itself": lambda a, b, _: torch._foreach_mul_([a, b], [a, b]),
+    "every second": lambda a, *_: torch._foreach_sub_([a[::2], a[1::2]], [a[::2], a[1::2]]),
+}
+
+
+@pytest.mark.parametrize("case", KEPT)
+def test_writes_whose_order_tells_nothing(case, op_by_op, recwarn):
+    """Catches an optimizer of parameters that are parts of one buffer, or one like it, that runs eagerly."""
+    expected, actual = ([torch.arange(4.0) + place for place in (1, 2, 3)] for _ in range(2))
+    torch.compile(KEPT[case], backend="dovetail")(*actual)
+    KEPT[case](*expected)
+    torch.testing.assert_close(actual, expected)
+    assert not [each for each in recwarn if issubclass(each.category, EagerWarning)]
 
 
 def test_gradient_clipping():
