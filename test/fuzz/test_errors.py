@@ -17,7 +17,7 @@ from dovetail.tools.fuzz.seeds import programs
 from dovetail.tools.fuzz.world import World
 
 # Of the first seeds' sources, by generator. A new entry needs a new number: old reports name seeds of the old one.
-DIGESTS = {1: "3d131cf6eead4c65"}
+DIGESTS = {1: "3d131cf6eead4c65", 2: "b20e58fa4dee6809"}
 COUNT = 60
 
 SOURCE = """

@@ -53,6 +53,10 @@ def _shifted(draw: Random, tensors: Sequence[torch.Tensor]) -> str | None:
     )
 
 
+def _has_rows(tensor: torch.Tensor) -> bool:
+    return tensor.ndim > 0 and tensor.shape[0] > 1 and tensor.numel() > 0
+
+
 def _swap(draw: Random, tensors: Sequence[torch.Tensor]) -> str | None:
     first, second = some_dim(draw, tensors[0]), some_dim(draw, tensors[0])
     return None if first is None else f"{{0}}.transpose_({first}, {second})"
@@ -78,6 +82,9 @@ WRITES = (
     Rule(2.5, _shifted),
     Rule(0.4, where(is_float, "{0}.uniform_()")),
     Rule(0.4, always("torch._foreach_add_([{0}, {1}], 1)"), operands=2),
+    Rule(0.4, always("torch._foreach_mul_([{0}, {1}], [{1}, {0}])"), operands=2),
+    Rule(0.4, where(_has_rows, "torch._foreach_sub_([{0}[1:], {0}[:1]], [{0}[1:], {0}[:1]])")),
+    Rule(0.4, where(_has_rows, "torch._foreach_add_(list({0}.chunk(2)), 1)")),
 )
 
 # Sizes and strides change, the data stays.

@@ -40,6 +40,16 @@ def _expand(draw: Random, tensors: Sequence[torch.Tensor]) -> str | None:
     return f"{{0}}.expand({', '.join(map(str, [draw.choice([1, 2, 5]), *sizes]))})"
 
 
+def _joined_again(draw: Random, tensors: Sequence[torch.Tensor]) -> str | None:
+    """Parts of a tensor that was joined of parts, as writes to one part after the other are traced."""
+    rows = tensors[0].shape[0] if tensors[0].ndim else 0
+    if rows < 3 or not tensors[0].numel():
+        return None
+    first, second = sorted(draw.sample(range(1, rows), 2))
+    once = f"torch.cat([{{0}}[:{first}] + 1, {{0}}[{first}:{second}] * 2, {{0}}[{second}:]])"
+    return f"torch.cat([{once}[:{second}], {{0}}[{second}:] * 3])"
+
+
 LAYOUTS = (
     Rule(3, where(_with_dims(2), "{0}.transpose(-1, -2)")),
     Rule(2, where(_with_dims(2), "{0}.transpose(0, -1)")),
@@ -56,6 +66,7 @@ LAYOUTS = (
     Rule(0.7, always("{0}.clone()")),
     Rule(2, _for_dim("torch.cat([{0}, {1}], DIM)"), operands=2),
     Rule(1.5, _for_dim("torch.cat([{0}[:SIZE], {0}.tanh(), {0}], 0)")),
+    Rule(1, _joined_again),
     Rule(1.5, where(_with_dims(0, 3), "torch.stack([{0}, {1}])"), operands=2),
     Rule(1, where(_with_dims(1, 3), "torch.stack([{0}, {1}], -1)"), operands=2),
     Rule(1, _for_dim("{0}.flip(DIM)")),

@@ -81,6 +81,8 @@ BY_DATA = (
     f"{_WHOLE}.flatten() // torch.zeros((), dtype=torch.int32)",
     f"{_WHOLE} % 0",
     "torch.zeros(2, 2).item() + {0}",
+    "(lambda x: x.index_add_(0, torch.arange(x.numel()), x))({0}.flatten().clone())",
+    "(lambda x: x.scatter_(0, torch.arange(x.numel()), x))({0}.flatten().clone())",
 )
 BY_PYTHON = (
     "{0} + [1.0][3]",
