@@ -134,6 +134,7 @@ $(INSTALLED): pyproject.toml $(wildcard runtime/native/*)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --no-compile torch==2.13.0
 	$(COMPILE) .venv/lib/python*/site-packages/torch .venv/lib/python*/site-packages/sympy & \
-		$(BIN)/python -m pip install --no-compile --no-build-isolation --editable '.[dev]' && wait
+		$(BIN)/python -m pip install --no-compile --no-build-isolation --editable '.[dev]'; \
+		installed=$$?; wait; exit $$installed
 	$(COMPILE) -j 0 .venv/lib
 	touch $@

@@ -53,7 +53,7 @@ def check_tracked(run: EagerRun, names: list[str], inputs: list) -> None:
 
 
 def check_inference(run: EagerRun, names: list[str], inputs: list) -> None:
-    """Checks that no argument is written that eager refuses to write: compiled code knows no modes."""
+    """Checks that no argument is written that eager may refuse to write: compiled code knows no modes."""
     for index in sorted(run.written):
         if inputs[index].is_inference() and not torch.is_inference_mode_enabled():
             raise UnsupportedError(f"argument {names[index]}: an inference tensor is written outside of inference mode")

@@ -29,7 +29,7 @@ from dovetail.runtime.launches.iree_executable import Executable
 from dovetail.runtime.load_plan import Launcher, Planned, load_plan, planned, unavailable
 from dovetail.runtime.stats import current
 
-FORMAT = 2
+FORMAT = 3
 """Changes whenever another version of Dovetail would read an artifact wrongly."""
 
 RUNTIME_PACKAGE = "iree-base-runtime"
@@ -106,8 +106,11 @@ def load_artifact(path: Path, contents: bytes | None = None) -> tuple[ir.Module,
     if differing:
         names = ", ".join(sorted(differing))
         raise ArtifactError(f"{path}: expected code for each region of the module and no other, unlike for {names}")
-    for op, broken in broken_plans(Module(module)):
-        raise ArtifactError(f"{path}: {op.location}: {broken}")
+    with _refusing(path):
+        broken = next(broken_plans(Module(module)), None)
+    if broken is not None:
+        op, why = broken
+        raise ArtifactError(f"{path}: {op.location}: {why}")
     try:
         return module, {**_executables(made, codes, drivers), **_planned(module, codes)}
     except (RuntimeError, ValueError, LookupError, OSError) as error:  # IREE's statuses, by Python's closest class
@@ -127,7 +130,7 @@ def _refusing(path: Path) -> Iterator[None]:
     """Around what reads the files of an artifact: whatever they hold, there is one error."""
     try:
         yield
-    except (ArchiveError, OptionError, KeyError, ValueError, RecursionError, ir.MLIRError) as error:
+    except (ArchiveError, OptionError, LookupError, ValueError, RecursionError, ir.MLIRError) as error:
         raise ArtifactError(f"{path}: damaged, or no artifact of dovetail-compile: {error}") from error
 
 

@@ -9,7 +9,7 @@ from torch_mlir import ir
 from dovetail.backends.elementary.column_sums import is_large, reduced, stage, stages
 from dovetail.backends.elementary.fence import fenced
 from dovetail.dialects.memory.roots import behind_views
-from dovetail.dialects.reading import is_used, producer
+from dovetail.dialects.reading import is_used, producer, users
 from dovetail.dialects.torch_facts.exactness import is_repeatable
 from dovetail.dialects.torch_facts.ops import Kind, kind, row
 from dovetail.dialects.torch_facts.types import is_value_type, require_tensor_info
@@ -24,7 +24,7 @@ def compute_again(ops: Sequence[ir.Operation]) -> None:
     """Has what waits for sums of columns compute, from the region's arguments, the large tensors that these are of.
 
     A batch norm's deviations are taken for its variance, and again when that is known. IREE makes a kernel of each sum,
-    which stores them for what comes behind. All that is computed again gives the same bits: terms of sums are rounded.
+    which stores them for what comes behind. All that is computed again gives the same bits.
     """
     known, early = stages(ops), reduced(ops)
     waiting: dict[int, list[ir.Operation]] = {}
@@ -37,7 +37,7 @@ def compute_again(ops: Sequence[ir.Operation]) -> None:
             (op, at)
             for op in behind
             for at, value in enumerate(op.operands)
-            if value in early and known.get(value, 0) < number and is_large(value) and again.takes(value)
+            if value in early and known.get(value, 0) < number and _is_stored_for_loops(value) and again.takes(value)
         ]
         taken = {value for op in behind for value in op.operands}
         if stored and again.pays({op.operands[at] for op, at in stored}, taken):
@@ -105,7 +105,12 @@ def _follows(value: ir.Value, ops: set[ir.Operation], read: set[ir.Value]) -> bo
     if op in ops:
         return True
     ops.add(op)
-    return _is_cheap(op) and all(_follows(each, ops, read) for each in op.operands)
+    return len(ops) <= _MOST and _is_cheap(op) and all(_follows(each, ops, read) for each in op.operands)
+
+
+def _is_stored_for_loops(value: ir.Value) -> bool:
+    """Whether `value` is large, and nothing but loops takes it: a result is stored anyway."""
+    return is_large(value) and all(kind(user) in (*_COMPUTED, Kind.REDUCTION) for user in users(value))
 
 
 def _is_computed(value: ir.Value) -> bool:

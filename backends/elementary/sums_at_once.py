@@ -18,7 +18,7 @@ _SUM = "torch.aten.sum.dim_IntList"
 def add_up_at_once(function: func.FuncOp) -> None:
     """Makes one loop of sums of the same columns of float32, if they follow from a large tensor that all of them take.
 
-    The gradients of a batch norm's weight and bias are such. Each number is added up in the order that it was.
+    The gradients of a batch norm's weight and bias are such. IREE adds up each number in the order that it did.
     """
     while sums := _joinable(body(function)):
         _join(sums, body(function))
@@ -57,10 +57,6 @@ def _adds_up(op: ir.Operation) -> bool:
     if source is None or result is None or (source.dtype, result.dtype) != ("float32", "float32"):
         return False
     return len(result.shape) + len(listed_dims(op)) == len(source.shape)
-
-
-def _taken(computing: set[ir.Operation]) -> set[ir.Value]:
-    return {value for op in computing for value in op.operands if is_large(value)}
 
 
 def _join(sums: Sequence[ir.Operation], ops: Sequence[ir.Operation]) -> None:

@@ -52,7 +52,7 @@ def broken_plans(module: Module) -> Iterator[Broken]:
         if plan is not None:
             yield from _broken_plan(plan, region, updated, pairs)
             continue
-        for _ in updated[:1]:
+        if updated:
             message = f"'@{name}' has no plan, but takes new values of arguments that it updates in one loop alone"
             yield region.operation, message
         for read, written in pairs:
@@ -68,13 +68,14 @@ def _broken_plan(
         yield op, f"{name} takes {plan.type}, its region '@{symbol(region)}' takes {region.type}"
         return
     yield from _overwritten(plan)
-    touches = _touches(plan)
+    touches, written = _touches(plan), _written(plan)
     given = arguments(plan)
     for index, argument in enumerate(arguments(region)):
+        if not is_memory(argument) or given[index] in written:
+            continue
         is_held = any(user.name == LOAD for user in users(argument))
-        is_written = bool(touches[given[index]]) or is_held or bytes_of(argument) == 0
-        if is_memory(argument) and not is_written:
-            yield op, f"{name} never touches argument {index} {of}, a result"
+        if not is_held and bytes_of(argument) != 0:
+            yield op, f"{name} never writes argument {index} {of}, a result"
     for index in updated:
         touching = touches[given[index]]
         if not is_in_one_loop(touching):
@@ -105,6 +106,18 @@ def _touches(plan: func.FuncOp) -> defaultdict[ir.Value, list[Touch]]:
         for memory in dict.fromkeys(map(_memory_of, bound)):
             if memory is not None:
                 found[memory].append((number, is_launch))
+    return found
+
+
+def _written(plan: func.FuncOp) -> set[ir.Value | None]:
+    """The memory that launches of `plan` take, which may write it, and that its copies and fills write."""
+    found: set[ir.Value | None] = set()
+    for op in body(plan):
+        match op.opview:
+            case DispatchOp() as launch:
+                found.update(map(_memory_of, launch.bindings))
+            case CopyBufferOp() | FillBufferOp() as step:
+                found.add(_memory_of(step.target))
     return found
 
 

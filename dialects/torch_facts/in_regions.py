@@ -33,9 +33,11 @@ def broken_sizes(op: ir.Operation) -> str:
 
     Of more elements than its operands have, IREE makes none, and needs minutes to say so.
     """
+    if kind(op) is not Kind.POINTWISE:
+        return ""
     infos = [shaped_info(each.type) for each in op.operands]
     shapes, made = [info.shape for info in infos if info], shaped_info(op.results[0].type) if op.results else None
-    if kind(op) is not Kind.POINTWISE or made is None or not shapes:
+    if made is None or not shapes:
         return ""
     columns = zip_longest(*map(reversed, shapes), fillvalue=1)
     expected = [_broadcast(column) for column in columns][::-1]

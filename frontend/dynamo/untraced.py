@@ -1,6 +1,7 @@
 """Callables in which Dynamo traces nothing, without a function around them that switches it off and on again."""
 
 from collections.abc import Callable
+from types import CodeType
 from typing import Any, TypeVar
 
 from torch._dynamo import decorators
@@ -9,7 +10,8 @@ from torch._dynamo.types import FrameAction, FrameExecStrategy
 
 _Function = TypeVar("_Function", bound=Callable)
 
-_MARK = "_dovetail_untraced"
+_codes = set[CodeType]()
+"""Of all that is `untraced`: `functools.wraps` would copy a mark on the function to what wraps it."""
 
 
 def untraced(function: _Function) -> _Function:
@@ -19,8 +21,9 @@ def untraced(function: _Function) -> _Function:
     """
     code: Any = getattr(function, "__code__")  # noqa: B009  # a method has it, too
     set_code_exec_strategy(code, FrameExecStrategy(FrameAction.SKIP, FrameAction.SKIP))
-    # The others are what Dynamo knows by that it must not enter a function.
-    vars(function).update({_MARK: True, "_torchdynamo_disable": True, "_torchdynamo_disable_recursive": True})
+    _codes.add(code)
+    # What Dynamo knows by that it must not enter a function.
+    vars(function).update({"_torchdynamo_disable": True, "_torchdynamo_disable_recursive": True})
     return function
 
 
@@ -32,7 +35,7 @@ def leave_untraced_as_they_are() -> None:
     asked: Any = decorators.disable
 
     def disable(fn: Any = None, recursive: bool = True, **how: Any) -> Any:
-        return fn if recursive and hasattr(fn, _MARK) else asked(fn, recursive, **how)
+        return fn if recursive and getattr(fn, "__code__", None) in _codes else asked(fn, recursive, **how)
 
     if asked.__module__ != __name__:
         decorators.disable = disable

@@ -57,16 +57,17 @@ def eager_run(
         run.parents[id(alias)] = part, ()
         run.barriers.add(id(alias))
     run.results, run.convention = returned.values, Convention(passed, returned.entries)
-    run.around = by_key((*_around(passed, given, arguments), *_around(returned.entries, results, returned.values)))
+    around = (*_around(passed, given, arguments), *_around(returned.entries, results, returned.values))
+    run.around = by_key((each, wrapper) for part, wrapper in around for each in {id(part), id(run.path(part)[0])})
     run.versions = [version(argument) - old for argument, old in zip(arguments, before, strict=True)]
     return run
 
 
-def _around(entries: Sequence, outside: Sequence, plain: Sequence) -> Iterator[tuple[int, torch.Tensor]]:
-    """Each part's identity, as the program has it and as the wrapper does, with the wrapper."""
+def _around(entries: Sequence, outside: Sequence, plain: Sequence) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Each part, as the program has it and as the wrapper does, with the wrapper."""
     for entry, wrapper in zip(entries, outside, strict=True):
         if isinstance(entry, Wrapped):
-            parts = {id(part) for part in (*plain_tensors([wrapper]), *(plain[each] for each in entry.positions()))}
+            parts = [*plain_tensors([wrapper]), *(plain[each] for each in entry.positions())]
             yield from ((part, wrapper) for part in parts)
 
 

@@ -99,9 +99,11 @@ class Recorder(torch.fx.Interpreter):
 
 
 def _move_forgotten_counters(step: Step) -> None:
-    """On tensors without memory, `_foreach` ops forget the version counters."""
-    for tensor, before, *_ in step.given if step.name.startswith("_foreach") else ():
-        if storage(tensor) in step.written and version(tensor) == before and not tensor.is_inference():
+    """On tensors without memory, `_foreach` ops forget the version counters: a move for each tensor that they write."""
+    before = {id(each.tensor): each.version for each in step.given}
+    written = step.targets if step.name.startswith("_foreach") and step.written else []
+    for tensor in [each for each in written if version(each) == before.get(id(each))]:
+        if not tensor.is_inference():
             torch.autograd.graph.increment_version(tensor)
 
 

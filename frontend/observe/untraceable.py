@@ -22,10 +22,10 @@ def _writes_window(call: OpCall, log: "DispatchLog") -> str:
 
 
 def _reads_written(call: OpCall, log: "DispatchLog") -> str:
-    """Eager refuses most ops that read memory which they write, but element by element in its place."""
+    """Eager refuses most ops that read memory which they write, but not in place; of some, that too."""
     arguments = schema(call.func)
     tensors = [(each, tensor) for each in arguments for tensor in tensors_in(call.given.get(each.name))]
-    in_place = _is_elementwise(call)
+    in_place = getattr(call.func, "_opname", "") not in _ELSEWHERE
     for argument, target in (each for each in tensors if is_written(each[0])):
         for other, read in tensors:
             is_in_place = key(read).shown == key(target).shown and (in_place or argument is other)
@@ -34,10 +34,19 @@ def _reads_written(call: OpCall, log: "DispatchLog") -> str:
     return ""
 
 
-def _is_elementwise(call: OpCall) -> bool:
-    """Whether the op computes each element from those at its place; so it does of each tensor in a list."""
-    name = call.func._opname if isinstance(call.func, torch._ops.OpOverload) else ""
-    return name.startswith(("_foreach_", "copy_")) or torch.Tag.pointwise in getattr(call.func, "tags", ())
+_ELSEWHERE = frozenset(
+    (
+        "index_add_",
+        "index_copy_",
+        "index_reduce_",
+        "masked_scatter_",
+        "put_",
+        "scatter_",
+        "scatter_add_",
+        "scatter_reduce_",
+    )
+)
+"""Ops that write where others of their operands say: eager refuses such that share memory, whole tensors as well."""
 
 
 def _finds_no_order(call: OpCall, log: "DispatchLog") -> str:

@@ -204,7 +204,7 @@ def _never(lines: list[str], at: int) -> list[str]:
     ("change", "message"),
     [
         (_twice, "does not read argument 0 of '@forward_region_1', where argument 1 lies, too, in one launch"),
-        (_never, "never touches argument 1 of '@forward_region_1', a result"),
+        (_never, "never writes argument 1 of '@forward_region_1', a result"),
     ],
 )
 def test_plans_that_do_not_show_what_shared_memory_needs_are_refused(

@@ -445,6 +445,26 @@ def test_changes_of_what_eager_saves(name):
         )
 
 
+def test_changes_of_a_view_of_what_eager_saves():
+    """Catches a gradient where eager raises: a result is a view of a wrapper that eager has saved, and counts with it."""
+    outcomes = []
+    for compiler in (lambda fn: fn, compile_whole):
+        torch._dynamo.reset()
+        torch.manual_seed(0)
+        weight, x = two(3, requires_grad=True), two(3)
+        product, part = compiler(lambda weight, x: (lambda e: (weight * e, e[1:]))(x.exp()))(weight, x)
+        part.add_(1)
+        try:
+            product.sum().backward()
+            outcomes.append("")
+        except RuntimeError as error:
+            outcomes.append(str(error).partition(":")[0])
+    assert (
+        outcomes
+        == ["one of the variables needed for gradient computation has been modified by an inplace operation"] * 2
+    )
+
+
 def test_changes_behind_a_returned_argument():
     """Catches a check that is made when another program's backward runs, which the argument comes from."""
     torch._dynamo.reset()

@@ -32,11 +32,12 @@ def main(arguments: list[str] | None = None) -> int:
             call = Call.prepare(module, options.input, options.seed, options.gradients)
             check_outputs(options.output, call.entry)
             show(call, call.run(executables, options.seed), options.output)
+            if not options.reference:
+                account(module, current())
     except (DovetailError, ir.MLIRError, OSError, UnicodeDecodeError) as error:
         print(f"dovetail-run: {error_text(error, options.file)}", file=sys.stderr)
         return 1
     if not options.reference:
-        account(module, current())
         print(printable(str(current())), end="", file=sys.stderr)
     return 0
 

@@ -72,11 +72,15 @@ KEPT = {
 
 @pytest.mark.parametrize("case", KEPT)
 def test_writes_whose_order_tells_nothing(case, op_by_op, recwarn):
-    """Catches an optimizer of parameters that are parts of one buffer, or one like it, that runs eagerly."""
+    """Catches an optimizer of parameters that are parts of one buffer, or one like it, that runs eagerly.
+
+    And a version counter that moves once where each of its parts is written.
+    """
     expected, actual = ([torch.arange(4.0) + place for place in (1, 2, 3)] for _ in range(2))
     torch.compile(KEPT[case], backend="dovetail")(*actual)
     KEPT[case](*expected)
     torch.testing.assert_close(actual, expected)
+    assert [each._version for each in actual] == [each._version for each in expected]
     assert not [each for each in recwarn if issubclass(each.category, EagerWarning)]
 
 

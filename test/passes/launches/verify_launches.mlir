@@ -110,7 +110,7 @@ module attributes {dovetail.level = "launches"} {
     torch.overwrite.tensor.contents %x overwrites %o : !v, !m
     return
   }
-  // expected-error @+1 {{'@p' never touches argument 1 of '@r', a result}}
+  // expected-error @+1 {{'@p' never writes argument 1 of '@r', a result}}
   func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
     %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
     %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
