@@ -25,7 +25,6 @@ from dovetail.frontend.alike_strands import alike_strands
 from dovetail.frontend.capture_checks import (
     check_copies,
     check_histories,
-    check_inference,
     check_inputs,
     check_metadata,
     check_nodes,
@@ -97,7 +96,6 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence, env: ShapeEnv | 
     with _refusing("it can't be run on tensors without memory"):
         run, groups = _eager_run(gm, arguments, env)
     check_tracked(run, names, inputs)
-    check_inference(run, names, inputs)
     check_copies(run)
     with _refusing("autograd can't tell the history of its results", RuntimeError):
         seen = observe(run, names, groups)

@@ -52,13 +52,6 @@ def check_tracked(run: EagerRun, names: list[str], inputs: list) -> None:
             raise UnsupportedError(f"argument {names[index]} is written and retains its gradient")
 
 
-def check_inference(run: EagerRun, names: list[str], inputs: list) -> None:
-    """Checks that no argument is written that eager may refuse to write: compiled code knows no modes."""
-    for index in sorted(run.written):
-        if inputs[index].is_inference() and not torch.is_inference_mode_enabled():
-            raise UnsupportedError(f"argument {names[index]}: an inference tensor is written outside of inference mode")
-
-
 def check_copies(run: EagerRun) -> None:
     """Checks that the user can't see whether something is copied, where the sizes that tell it are those of data."""
     results = {storage(result) for result in run.results if isinstance(result, torch.Tensor)}

@@ -70,7 +70,7 @@ def test_region_with_a_constant_that_does_not_compile(monkeypatch):
 
     def fail(texts, target, **_):
         failure = CompileFailure("crash: SIGSEGV", "", "iree-compile FILE")
-        return SimpleNamespace(stop=lambda: None, outcomes=lambda: dict.fromkeys(texts, failure))
+        return SimpleNamespace(target=target, stop=lambda: None, outcomes=lambda: dict.fromkeys(texts, failure))
 
     monkeypatch.setattr(loading, "Compilation", fail)
     compiled = torch.compile(lambda x: (x * torch.tensor([2.0, 3.0]), torch.tensor([4.0, 5.0])), backend="dovetail")
@@ -86,7 +86,7 @@ def test_region_that_does_not_compile(monkeypatch):
 
     def fail(texts, target, **_):
         failure = CompileFailure(reason, "", "iree-compile FILE")
-        return SimpleNamespace(stop=lambda: None, outcomes=lambda: dict.fromkeys(texts, failure))
+        return SimpleNamespace(target=target, stop=lambda: None, outcomes=lambda: dict.fromkeys(texts, failure))
 
     monkeypatch.setattr(loading, "Compilation", fail)
     before = dovetail.stats().ops["fallback"]

@@ -121,7 +121,7 @@ def test_layout_is_as_documented(way: str, ending: str, request: pytest.FixtureR
     assert all(name.startswith("code/") and name.endswith(ending) for name in names[2:])
     facts = ("format", "torch", "torch-mlir", "iree", "target", "machine", "module", "regions", "plans")
     assert tuple(manifest) == facts
-    assert manifest["format"] == 2
+    assert manifest["format"] == 3
     files = {*(each["file"] for each in manifest["regions"].values()), *manifest["plans"].values()}
     assert files == set(names[2:])
 
@@ -249,7 +249,7 @@ def test_other_format_is_refused(saved: Path, tmp_path: Path):
     path = _changed(saved, tmp_path, _with_manifest(lambda manifest: manifest.update(format=1)))
     with pytest.raises(ArtifactError) as caught:
         load_artifact(path)
-    assert str(caught.value) == f"{path}: is of format 1, this version of Dovetail reads format 2"
+    assert str(caught.value) == f"{path}: is of format 1, this version of Dovetail reads format 3"
 
 
 def test_code_of_another_iree_is_refused(saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -265,30 +265,6 @@ def test_view_of_an_inference_tensor():
             assert actual.untyped_storage().nbytes() == expected.untyped_storage().nbytes()
 
 
-@pytest.mark.parametrize("write", [lambda x: x.add_(1), lambda x: x.t()[1:].mul_(2)], ids=["itself", "a view"])
-def test_inference_tensor_that_is_written(write, op_by_op):
-    """Catches a write outside of inference mode, which eager refuses, and one in it that is refused, too."""
-
-    def fn(x):
-        write(x)
-        return x.exp()
-
-    compiled = torch.compile(fn, backend="dovetail", fullgraph=True)
-    with torch.inference_mode():
-        x, twin = torch.arange(6.0).reshape(2, 3), torch.arange(6.0).reshape(2, 3)
-        torch.testing.assert_close(compiled(x), fn(twin))
-    refused = "Inplace update to inference tensor outside InferenceMode"
-    with pytest.raises(RuntimeError, match=refused):
-        fn(x)
-    with (
-        pytest.warns(EagerWarning, match="written outside of inference mode"),
-        pytest.raises(RuntimeError, match=refused),
-    ):
-        compiled(x)
-    with torch.inference_mode():
-        torch.testing.assert_close(compiled(x.clone()), fn(x.clone()))
-
-
 def test_complex_element_type():
     """Catches the next wider complex type: torch-mlir numbers them otherwise than PyTorch."""
     dtypes = torch.complex64, torch.complex128

@@ -446,7 +446,7 @@ def test_changes_of_what_eager_saves(name):
 
 
 def test_changes_of_a_view_of_what_eager_saves():
-    """Catches a gradient where eager raises: a result is a view of a wrapper that eager has saved, and counts with it."""
+    """Catches a gradient where eager raises: a result is a view of a wrapper that eager saved, and counts with it."""
     outcomes = []
     for compiler in (lambda fn: fn, compile_whole):
         torch._dynamo.reset()
