@@ -68,10 +68,10 @@ def _broken_plan(
         yield op, f"{name} takes {plan.type}, its region '@{symbol(region)}' takes {region.type}"
         return
     yield from _overwritten(plan)
-    touches, written = _touches(plan), _written(plan)
+    touches, overwritten = _touches(plan), _written(plan)
     given = arguments(plan)
     for index, argument in enumerate(arguments(region)):
-        if not is_memory(argument) or given[index] in written:
+        if not is_memory(argument) or given[index] in overwritten:
             continue
         is_held = any(user.name == LOAD for user in users(argument))
         if not is_held and bytes_of(argument) != 0:

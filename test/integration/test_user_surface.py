@@ -54,7 +54,9 @@ def test_region_that_does_not_load(monkeypatch):
 
     def compiled(texts, target, **_):
         return SimpleNamespace(
-            stop=lambda: None, outcomes=lambda: {name: CompiledRegion(b"no module", "main") for name in texts}
+            target=target,
+            stop=lambda: None,
+            outcomes=lambda: {name: CompiledRegion(b"no module", "main") for name in texts},
         )
 
     monkeypatch.setattr(loading, "Compilation", compiled)
