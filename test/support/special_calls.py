@@ -10,6 +10,7 @@ aten = torch.ops.aten
 PLACES = (4, 32)  # full vectors: in the remainder after them, kernels compare NaN otherwise
 LABELS = torch.tensor([[0, 3, -1, 1, 1, 1, 1, 1], [-1] * 8, [0, 1, 2, 3, 4, 5, 6, 7], [5, -1, 5, 5, 5, 5, 5, 5]])
 CLASSES = torch.tensor([1, 2, -100, 7])
+WHOLE = (torch.int8, torch.int16, torch.int32, torch.int64)
 
 
 def _gradient(v, reduction: int, *sizes: int) -> torch.Tensor:
@@ -73,6 +74,29 @@ def _convolution_backward(v, images, weights, stride, padding):
     made = aten.convolution(torch.empty(images), torch.empty(weights), None, stride, padding, *_plain(stride))
     given = v(*made.shape), v(*images), v(*weights), [weights[0]]
     return aten.convolution_backward(*given, stride, padding, *_plain(stride), [True] * 3)
+
+
+def _whole_numbers(dtype: torch.dtype) -> torch.Tensor:
+    """Small ones, some of them negative, and those whose outermost bits are set, or are not."""
+    limits = torch.iinfo(dtype)
+    return torch.tensor([0, 1, -1, 7, -100, limits.min, limits.min + 1, limits.max - 1, limits.max], dtype=dtype)
+
+
+def _shifted_by(dtype: torch.dtype) -> list[int]:
+    """Regions shift by less than the width; by others, and by less than 0, eager shifts as far as it can."""
+    bits = torch.iinfo(dtype).bits
+    return [0, 1, bits - 1, bits, -1]
+
+
+def _shift(op) -> list[Callable]:
+    """Of whole numbers that are made beforehand: a conversion of `v`'s numbers in the call would be decomposed, too."""
+    each = [(_whole_numbers(dtype), by) for dtype in WHOLE for by in _shifted_by(dtype)]
+    return [lambda v, value=value, by=by: op(value, by) for value, by in each]
+
+
+def _shift_by_tensor(op) -> list[Callable]:
+    each = [(_whole_numbers(dtype)[:, None], torch.tensor(_shifted_by(dtype), dtype=dtype)) for dtype in WHOLE]
+    return [lambda v, value=value, by=by: op(value, by) for value, by in each]
 
 
 def _plain(stride) -> tuple:
@@ -210,4 +234,8 @@ CALLS: dict[str, list[Callable]] = {
     "div by a number": [
         lambda v, r=r: aten.div.Tensor_mode(v(4, 8), 0.7, rounding_mode=r) for r in ("floor", "trunc")],
     "atanh": [_elementwise(aten.atanh)],
+    **{f"shift by a number, {op}": _shift(op)
+       for op in (aten.__lshift__.Scalar, aten.__rshift__.Scalar,
+                  aten.bitwise_left_shift.Tensor_Scalar, aten.bitwise_right_shift.Tensor_Scalar)},
+    **{f"shift by a tensor, {op}": _shift_by_tensor(op) for op in (aten.__lshift__.Tensor, aten.__rshift__.Tensor)},
 }  # fmt: skip
