@@ -123,11 +123,13 @@ def _all_tensors() -> Iterator[torch.Tensor]:
 def _has_memory(value) -> bool:
     """Whether `value` is a dense tensor; asks its type, since a proxy may do anything when asked.
 
-    A tensor of a `torch.func` transform is none: it wraps another one, and may outlive its transform.
+    A tensor of a `torch.func` transform or of a batch of gradients is none: it wraps another one, and may outlive what
+    made it.
     """
     if not issubclass(type(value), torch.Tensor) or value.layout is not torch.strided:
         return False
-    return not torch._C._functorch.is_functorch_wrapped_tensor(value)
+    transforms = torch._C._functorch
+    return not (transforms.is_functorch_wrapped_tensor(value) or transforms.is_legacy_batchedtensor(value))
 
 
 def _storage(tensor) -> int:

@@ -405,7 +405,12 @@ MEANS = {
 }
 
 
-@pytest.mark.parametrize("name", cases(MEANS, {"softmax": "takes the largest of no numbers"}))
+_ASKS = "asks whether one row was chosen"
+
+
+@pytest.mark.parametrize(
+    "name", cases(MEANS, {"softmax": "takes the largest of no numbers", "loss": _ASKS, "robust loss": _ASKS})
+)
 def test_statistics_of_nothing(op_by_op, name):
     """The mean loss of no rows raises ZeroDivisionError in the backward: Python divides by their number.
 

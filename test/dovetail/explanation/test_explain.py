@@ -501,6 +501,26 @@ def test_tensor_of_a_transform_that_is_over(all_tensors):
     assert torch._C._functorch.is_functorch_wrapped_tensor(kept[0])
 
 
+def test_tensor_of_a_batch_that_is_over(all_tensors):
+    """Would catch an explanation that ends at a gradient of `is_grads_batched=True` that somebody keeps."""
+    kept = []
+
+    class Keeping(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, gradient):
+            kept.append(gradient)
+            return gradient * 2
+
+    x = vector().requires_grad_()
+    torch.autograd.grad(Keeping.apply(x), x, torch.ones(2, *x.shape), is_grads_batched=True)
+    assert dovetail.explain(add_one, vector()).graphs
+    assert torch._C._functorch.is_legacy_batchedtensor(kept[0])
+
+
 def test_wrapper_subclass_stays():
     """Would catch a copy of a wrapper around the user's own tensors."""
     inside = vector(), vector()

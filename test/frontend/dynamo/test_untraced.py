@@ -1,5 +1,6 @@
 """Dynamo traces nothing in what Dovetail gives it to call, though it calls that as it is."""
 
+import functools
 import sys
 import warnings
 from pathlib import Path
@@ -54,6 +55,26 @@ def test_nothing_inside_is_traced(fullgraph: bool):
     compiled = torch.compile(lambda x: x + x, backend=lambda graph, inputs: program, fullgraph=fullgraph)
     for _ in range(2):
         assert torch.equal(compiled(torch.ones(3)), torch.full((3,), 2.0))
+    assert counters["stats"]["unique_graphs"] == 1
+
+
+@pytest.mark.parametrize("fullgraph", [False, True])
+def test_what_wraps_it_is_put_apart(fullgraph: bool):
+    """Would catch a backend's function that passes for untraced by what `functools.wraps` has copied."""
+
+    @untraced
+    def program(x):
+        return (double(x),)
+
+    @functools.wraps(program)
+    def around(x):
+        return program(double(x))
+
+    torch._dynamo.reset()
+    counters.clear()
+    compiled = torch.compile(lambda x: x + x, backend=lambda graph, inputs: around, fullgraph=fullgraph)
+    for _ in range(2):
+        assert torch.equal(compiled(torch.ones(3)), torch.full((3,), 4.0))
     assert counters["stats"]["unique_graphs"] == 1
 
 
