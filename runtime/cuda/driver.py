@@ -55,7 +55,6 @@ def step_functions() -> tuple[int, ...]:
     return tuple(address_of(f"cu{name}") for name in [*names, "CtxGetDevice", "CtxGetCurrent", "CtxSetCurrent"])
 
 
-@functools.cache
 def may_overlap() -> bool:
     """Whether kernels that wait by themselves may be launched while those before them run, also into graphs."""
     return checked(functions().cuDriverGetVersion(), "asking for the driver's version") >= _CAPTURES_OVERLAPS

@@ -146,7 +146,7 @@ def test_an_entry_that_is_no_program_is_compiled_again(kept, monkeypatch):
     monkeypatch.setattr("dovetail.runtime.artifact.FORMAT", 99)
     (why,) = origin(product, x, y)
     assert why.startswith("compiled, since its entry can't be loaded: program-")
-    assert "is of format 2, this version of Dovetail reads format 99" in why
+    assert "is of format 3, this version of Dovetail reads format 99" in why
     assert origin(product, x, y) == FROM_CACHE
 
 
