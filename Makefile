@@ -1,6 +1,6 @@
 # Two commands on a fresh machine with Python 3.11, a C and a C++ compiler: `make demo` and `make test`.
 
-# A distribution's Python is built by what programs do most, and runs the suite in a fifth less time than one that a plain
+# A distribution's Python is built by what programs do most, and takes less CPU time for tests than one that a plain
 # `configure` made, as pyenv does. It is taken where it has all that an environment and a C extension need.
 SYSTEM_PYTHON := /usr/bin/python3.11
 COMPLETE := import ensurepip, os, sysconfig, venv; os.stat(sysconfig.get_path("include") + "/Python.h")

@@ -24,7 +24,7 @@ def postpone_full_collections() -> None:
 
     Dynamo and a backend make so many objects that all would be looked at once and again: with PyTorch and a model
     loaded, that takes a third of a second each time, an eighth of a warm start, and finds next to nothing. Nor does the
-    first call pay for it then: until many were compiled, a full collection is due as if Dynamo had not.
+    first call pay for it then: until many were compiled, Python counts anew what makes a full collection due.
     """
     if _postpone not in callback_handler.start_callbacks:  # a reset of Dynamo takes it away
         callback_handler.register_start_callback(_postpone)

@@ -65,7 +65,7 @@ def integer_list(values: Sequence[int]) -> ir.Value:
 
 
 def merge_constants(ops: Sequence[ir.Operation]) -> None:
-    """Leaves one of equal numbers, and of lists of these, among `ops`, which stand in this order.
+    """Leaves one of equal constants, and of equal lists, among `ops`, which stand in this order.
 
     What is built for each op anew is otherwise most of what later passes walk over.
     """

@@ -141,7 +141,7 @@ def around(steps: int) -> Plan:
 
 def needs_overlaps() -> None:
     if torch.cuda.get_device_capability() < (9, 0):
-        pytest.skip("kernels of this GPU can't wait by themselves")
+        pytest.skip("kernels of this GPU can't wait by themselves: run it on one of sm_90 or later")
 
 
 def test_kernels_that_wait_by_themselves() -> None:
