@@ -1,5 +1,6 @@
 """The report of a GPU, on a machine without one: its cases compute, and its tables say what was measured."""
 
+import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -12,7 +13,7 @@ import torch
 from dovetail.tools.gpu import __main__ as command
 from dovetail.tools.gpu import measure as measured
 from dovetail.tools.gpu.cases import CASES, Case, Make
-from dovetail.tools.gpu.checks import CHECKS, Check, run_checks
+from dovetail.tools.gpu.checks import CHECKS, CORES, Check, run_checks
 from dovetail.tools.gpu.measure import EAGER, OURS, THEIRS, Measured, prepare
 from dovetail.tools.gpu.report import TestRun, figures, outcome, speed
 
@@ -180,7 +181,30 @@ def test_each_check_is_a_command_that_is_there(capsys: pytest.CaptureFixture, re
 def test_checks_share_time_and_cores() -> None:
     """Catches kinds of random programs in one check: of the second, none ran in time. And more processes than cores."""
     assert [check.words[-1] for check in CHECKS if "--kinds" in check.words] == ["alias", "compute"]
-    assert sum(check.processes for check in CHECKS) <= 16
+    assert sum(check.processes for check in CHECKS) <= CORES
+
+
+@pytest.mark.parametrize(("cores", "processes"), [(2, "2"), (16, "2"), (32, "4")])
+def test_checks_use_the_cores_of_a_larger_host(monkeypatch: pytest.MonkeyPatch, cores: int, processes: str) -> None:
+    """Catches a host of two GPUs, half of whose cores wait while the programs' time runs out."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
+    command = Check("programs", ("dovetail.tools.fuzz",), 2, shows="x").command(60, Path("junit.xml"))
+    assert command[command.index("--jobs") + 1] == processes
+
+
+@pytest.mark.parametrize(("only", "seconds"), [(["tests"], 80.0), (["tests", "bench"], 30.0)])
+def test_tests_have_the_time_that_nobody_else_needs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, only: list[str], seconds: float
+) -> None:
+    """Catches tests that stop at half of the time, which nothing else uses: the table of wrongs did not end."""
+    given = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(command, "copy_bandwidth", lambda: 1e12)
+    monkeypatch.setattr(command, "run_checks", lambda _, __, seconds: given.append(seconds) or [])
+    monkeypatch.setattr(command.report, "machine", lambda _: "")
+    monkeypatch.setattr(command, "CASES", ())
+    assert command.main(["--seconds", "100", "--out", str(tmp_path / "report.md"), "--only", *only]) == 0
+    assert given == [seconds]
 
 
 def test_without_a_gpu_it_says_so(capsys: pytest.CaptureFixture) -> None:

@@ -20,6 +20,8 @@ from dovetail.tools.gpu.report import TestRun
 
 GRACE = 20.0
 """Seconds that a command has to say what it found, after its time is over."""
+CORES = 16
+"""Of the host of one GPU; all checks together use as many processes."""
 _LONGEST = 300
 """Characters of what a test raised."""
 _NOT_COLLECTED = "collection failure"
@@ -33,7 +35,7 @@ class Check:
     Attributes:
         name: what the report calls it.
         words: module and arguments.
-        processes: how many it uses.
+        processes: how many it uses on a host of `CORES`, in proportion on a larger one.
         shows: a pattern of the lines, of what a tool prints, that the report repeats; "" for pytest.
         fails: a pattern of those that name what failed.
     """
@@ -47,10 +49,11 @@ class Check:
     def command(self, seconds: float, junit: Path) -> list[str]:
         """What is run; a tool ends by itself in time."""
         command = [sys.executable, "-m", *self.words]
+        processes = str(self.processes * max(1, len(os.sched_getaffinity(0)) // CORES))
         if self.shows:
-            return [*command, "--jobs", str(self.processes), "--seconds", str(max(seconds - GRACE, 1.0))]
+            return [*command, "--jobs", processes, "--seconds", str(max(seconds - GRACE, 1.0))]
         command += ["-q", "-p", "no:cacheprovider", "--tb=line", f"--junitxml={junit}"]
-        return [*command, *(["-n", str(self.processes)] if find_spec("xdist") else [])]
+        return [*command, *(["-n", processes] if find_spec("xdist") else [])]
 
 
 _ON_GPU = ("--device", "cuda")
@@ -60,7 +63,6 @@ _FUZZ = ("dovetail.tools.fuzz", *_ON_GPU, "--seeds", "0:1000", "--minimise", "0"
 _FOUND_BY_FUZZ = {"shows": r"\w+, dovetail: ", "fails": r"dovetail, \w+ seed \d+"}
 _OP_DB = ("dovetail.tools.op_db", *_ON_GPU, "--dtypes", "float32", "bfloat16", "--samples", "1")
 
-# Processes of all checks together: as many as the host of the GPU has cores, 16.
 CHECKS = (
     Check("tests that need a GPU", ("pytest", "-m", "cuda", "test"), 3),
     Check("semantics and mixed devices, on a GPU", ("pytest", *_ON_GPU, "test/devices", "test/semantics", _BATCHED), 3),
