@@ -1,5 +1,7 @@
 """A program that takes its process down is an outcome, and the seeds after it still run."""
 
+import time
+
 import pytest
 
 from dovetail.tools.fuzz import workers
@@ -24,3 +26,11 @@ def test_endless_program_is_an_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "wait", lambda pipes, timeout: [])
     ((_, outcome),) = Workers(1).run([Job(2, "eager-check", False)])
     assert [each.kind for each in outcome.found] == ["crashed"]
+
+
+def test_a_run_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a run that waits for its last programs, for minutes, and is killed before it says what others showed."""
+    monkeypatch.setattr(workers, "wait", lambda pipes, timeout: time.sleep(0.01) or [])
+    begin = time.monotonic()
+    assert list(Workers(2).run([Job(2, "eager-check", False), Job(3, "eager-check", False)], begin + 0.5)) == []
+    assert time.monotonic() < begin + 30

@@ -1,6 +1,7 @@
 """The fuzzer's command line, and a fixed budget of its programs."""
 
 from pathlib import Path
+from time import monotonic
 
 import pytest
 import torch
@@ -68,7 +69,9 @@ def test_only_gradients_that_hang_on_something_are_differentiated_again() -> Non
 def test_run_stops_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a run that goes beyond its time, or a record after which nothing is left to run, or all."""
     # Programs of no work, in this process; test/fuzz/test_workers.py starts others.
-    monkeypatch.setattr(Workers, "run", lambda _, jobs: ((job, Outcome("same")) for job in jobs))
+    monkeypatch.setattr(
+        Workers, "run", lambda _, jobs, end: ((job, Outcome("same")) for job in jobs if monotonic() < end)
+    )
     arguments = ["--kinds", "alias", "--seeds", "0:4", "--jobs", "1", "--record", str(tmp_path / "record")]
     output = tmp_path / "report.md"
     main([*arguments, "--seconds", "0", "-o", str(output)])
@@ -85,7 +88,7 @@ def test_differences_of_a_record_count(
     Or its last line, which the report of a GPU repeats, does not say which seeds differ.
     """
     found = Outcome("different", (Difference("value", 0, "output 0", "1", "2"),))
-    monkeypatch.setattr(Workers, "run", lambda _, jobs: ((job, found) for job in jobs))
+    monkeypatch.setattr(Workers, "run", lambda _, jobs, end: ((job, found) for job in jobs if monotonic() < end))
     output = tmp_path / "report.md"
     arguments = ["--kinds", "alias", "--seeds", "0:2", "--minimise", "0", "--record", str(tmp_path / "record")]
     arguments += ["-o", str(output)]

@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -60,7 +59,7 @@ def _run(
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("", total=len(jobs))
-        for job, outcome in Workers(options.jobs, options.device).run(_until(options.end, jobs)):
+        for job, outcome in Workers(options.jobs, options.device).run(jobs, options.end):
             unsettled.pop(job, None)
             tally.add(job.seed, outcome, job.iree)
             record.add(job, outcome)
@@ -94,14 +93,6 @@ def _elsewhere(kind: str, backend: str, record: Record) -> Iterator[Tally]:
             yield tally
 
 
-def _until(end: float, jobs: list[Job]) -> Iterator[Job]:
-    """The jobs that start before `end`, by the monotonic clock; the rest is left to a later run of the same record."""
-    for job in jobs:
-        if time.monotonic() > end:
-            return
-        yield job
-
-
 def _kinds(text: str) -> tuple[str, ...]:
     kinds = tuple(text.split(","))
     if not set(kinds) <= set(KINDS):
@@ -129,7 +120,7 @@ def _parser() -> argparse.ArgumentParser:
         help="what to compare with eager; eager-check runs Dynamo's graphs as they are, run-check is dovetail, which "
         "then runs each module before and after each pass and compares",
     )
-    add_seconds(parser, "start no program after so many seconds; with --record, the same command goes on from there")
+    add_seconds(parser, "stop after so many seconds, amid programs; with --record, the same command goes on from there")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes (default 2)")
     parser.add_argument("--device", default="cpu", help="where programs make their tensors: cpu (default) or cuda")
     parser.add_argument(

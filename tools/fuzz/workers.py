@@ -2,6 +2,7 @@
 
 import gc
 import logging
+import math
 import multiprocessing
 import time
 from collections.abc import Iterable, Iterator
@@ -43,11 +44,11 @@ class Workers:
     device: str = "cpu"
     _idle: list[_Worker] = field(default_factory=list)
 
-    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
-        """Yields each job's outcome, as they end."""
-        waiting = iter(jobs)
+    def run(self, jobs: Iterable[Job], end: float = math.inf) -> Iterator[tuple[Job, Outcome]]:
+        """Yields each job's outcome, as they end; a job that runs at `end`, by the monotonic clock, has none."""
+        waiting = iter(jobs if time.monotonic() < end else ())
         busy = [worker for _ in range(self.count) if (worker := self._next(waiting))]
-        while busy:
+        while busy and time.monotonic() < end:
             ready = wait([each.pipe for each in busy], timeout=1.0)
             for worker in list(busy):
                 outcome = _outcome(worker, worker.pipe in ready)
@@ -62,6 +63,9 @@ class Workers:
                     _stop(worker)
                 if following := self._next(waiting):
                     busy.append(following)
+        for worker in busy:
+            worker.process.kill()
+            worker.process.join()
         for worker in self._idle:
             _stop(worker)
         self._idle.clear()

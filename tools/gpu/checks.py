@@ -59,17 +59,19 @@ class Check:
 _ON_GPU = ("--device", "cuda")
 _LAYOUTS = "test/dialects/torch_facts/test_kernel_layouts.py"
 _BATCHED = "test/runtime/autograd/test_batched.py"
-_FUZZ = ("dovetail.tools.fuzz", *_ON_GPU, "--seeds", "0:1000", "--minimise", "0", "--kinds")
+_FUZZ = ("dovetail.tools.fuzz", *_ON_GPU, "--minimise", "0")
 _FOUND_BY_FUZZ = {"shows": r"\w+, dovetail: ", "fails": r"dovetail, \w+ seed \d+"}
 _OP_DB = ("dovetail.tools.op_db", *_ON_GPU, "--dtypes", "float32", "bfloat16", "--samples", "1")
 
 CHECKS = (
-    Check("tests that need a GPU", ("pytest", "-m", "cuda", "test"), 3),
-    Check("semantics and mixed devices, on a GPU", ("pytest", *_ON_GPU, "test/devices", "test/semantics", _BATCHED), 3),
+    Check("tests that need a GPU", ("pytest", "-m", "cuda", "test"), 2),
+    Check("semantics and mixed devices, on a GPU", ("pytest", *_ON_GPU, "test/devices", "test/semantics", _BATCHED), 2),
     Check("layouts of its kernels", ("pytest", *_ON_GPU, _LAYOUTS), 1),
     # Each kind for itself: the first one's programs would take all of the time.
-    Check("random programs of views and writes", (*_FUZZ, "alias"), 2, **_FOUND_BY_FUZZ),
-    Check("random programs of many ops", (*_FUZZ, "compute"), 2, **_FOUND_BY_FUZZ),
+    Check(
+        "random programs of views and writes", (*_FUZZ, "--seeds", "0:1800", "--kinds", "alias"), 3, **_FOUND_BY_FUZZ
+    ),
+    Check("random programs of many ops", (*_FUZZ, "--seeds", "0:1000", "--kinds", "compute"), 3, **_FOUND_BY_FUZZ),
     Check("PyTorch's samples", _OP_DB, 2, shows=r"\d+ samples: ", fails=r"[\w.]+, \w+, sample \d+.*: "),
     Check(
         "the table of wrongs",
