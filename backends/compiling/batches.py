@@ -13,6 +13,7 @@ from dovetail.backends.compiling.launch_plans import (
     LaunchPlan,
     assembled,
     read_plans,
+    to_commands,
     to_flow,
     to_hal,
     to_module,
@@ -111,16 +112,17 @@ class BatchCompiler:
     def _compiled(self, source: str, entries: Sequence[str]) -> Compiled:
         """What runs each of `entries`, functions of `source`; or the run that failed, for all or for one."""
         flow = to_flow(source, self.target, self.timeout, self.runs)
-        if flow.failure:
-            return flow
+        commands = flow if flow.failure else to_commands(flow, self.target, self.timeout, self.runs)
+        if commands.failure:
+            return commands
 
         def go_on() -> Run:
-            return to_module(flow, self.target, self.timeout, self.runs)
+            return to_module(commands, self.target, self.timeout, self.runs)
 
         why_not = unreadable_compiler() if self.plans else ""
         if not self.plans or why_not:
             return self._modules(go_on, dict.fromkeys(entries, why_not))
-        host, tilings = to_hal(flow, self.target, self.timeout, self.runs)
+        host, tilings = to_hal(commands, self.target, self.timeout, self.runs)
         if host.failure:
             return host
         try:

@@ -11,7 +11,14 @@ from pathlib import Path
 import platformdirs
 
 from dovetail.backends.base_target import Target
-from dovetail.backends.compiling.scheduling import FLAGS_OF_PASSES, FLAGS_TO_FLOW, FLAGS_TO_HAL, pipelines
+from dovetail.backends.compiling.scheduling import (
+    FLAGS_OF_PASSES,
+    FLAGS_TO_FLOW,
+    FLAGS_TO_HAL,
+    PIPELINE_TO_COMMANDS,
+    PIPELINE_TO_STREAM,
+    pipelines,
+)
 
 log = logging.getLogger(__name__)
 
@@ -36,8 +43,8 @@ def cache_directory() -> Path:
 
 def region_key(source: str, target: Target, plans: bool = False) -> str:
     """SHA-256, in hex, of everything that decides what is kept; `plans` are read where there are any, or not."""
-    passes = *FLAGS_TO_FLOW, *FLAGS_TO_HAL, *FLAGS_OF_PASSES, *pipelines(target.name, target.edits)
-    decided = (FORMAT, target.fingerprint(), passes, plans, source)
+    flags, passes = (*FLAGS_TO_FLOW, *FLAGS_TO_HAL, *FLAGS_OF_PASSES), pipelines(target.name, target.edits)
+    decided = (FORMAT, target.fingerprint(), flags, PIPELINE_TO_COMMANDS, PIPELINE_TO_STREAM, *passes, plans, source)
     return hashlib.sha256("\0".join(map(str, decided)).encode()).hexdigest()
 
 

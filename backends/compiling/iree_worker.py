@@ -14,6 +14,9 @@ from dovetail.backends.compiling.source import Ended, Idle, Source, ends, last_l
 
 T = TypeVar("T")
 
+_OF_PLANS = ("order commands", "plans")
+"""The tasks that need no edits' imports."""
+
 
 class IreeWorker:
     """Asks workers, each one text after the other, since importing takes longer than most answers; and runs commands.
@@ -46,7 +49,7 @@ class IreeWorker:
             OSError: if no worker can be started, or it ends before it answers; it ends after `timeout` seconds.
         """
         while True:
-            worker = self._taken(edits=asked["task"] != "plans")
+            worker = self._taken(edits=asked["task"] not in _OF_PLANS)
             try:
                 answer = worker.ask(asked, text, timeout)
             except Idle:

@@ -1,6 +1,6 @@
 """What IREE's host program of a region does, as a record: read by a worker process, kept in the cache."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
@@ -14,12 +14,17 @@ from dovetail.backends.compiling.scheduling import (
     FLAGS_OF_PASSES,
     FLAGS_TO_FLOW,
     FLAGS_TO_HAL,
+    PIPELINE_TO_COMMANDS,
     PIPELINE_TO_STREAM,
     pipelines,
 )
 from dovetail.dialects.memory.touches import Touch
 
-_MAY_MATTER = {"check terms": may_have_constant_terms, "read results": may_read_results}
+_MAY_MATTER: Mapping[str, Callable[[str], bool]] = {
+    "check terms": may_have_constant_terms,
+    "read results": may_read_results,
+    "order commands": lambda text: "stream.cmd.concurrent" in text,
+}
 """Whether a task has anything to do in a text, which costs less to find than to read the text as a module."""
 
 COMPILERS = ("3.13.0",)
@@ -94,14 +99,26 @@ def to_flow(source: str, target: Target, timeout: float, runs: CompilerRuns) -> 
     return run
 
 
-def to_hal(flow: Run, target: Target, timeout: float, runs: CompilerRuns) -> tuple[Run, dict[str, str]]:
-    """Takes the text of `flow` to phase `hal`, as far as plans need it, with what `target` edits on the way.
+def to_commands(flow: Run, target: Target, timeout: float, runs: CompilerRuns) -> Run:
+    """Takes the text of `flow` to commands; those that touch the same memory wait for one another.
+
+    Returns:
+        The run that made it, with its text as edited, or the one that failed.
+    """
+    run = runs.run_passes((*FLAGS_OF_PASSES, f"--pass-pipeline={PIPELINE_TO_COMMANDS}"), flow.text, timeout)
+    if not run.failure and _MAY_MATTER["order commands"](run.text):
+        run, _ = _edited("order commands", run, target, timeout)
+    return run
+
+
+def to_hal(commands: Run, target: Target, timeout: float, runs: CompilerRuns) -> tuple[Run, dict[str, str]]:
+    """Takes the text of `commands` to phase `hal`, as far as plans need it, with what `target` edits on the way.
 
     Returns:
         The run that made it, or the first one that failed; and of kernels for GPUs, by name, the form of ours that they
         are tiled in, or why they keep IREE's tiles.
     """
-    run, tilings = flow, dict[str, str]()
+    run, tilings = commands, dict[str, str]()
     for phase, pipeline in pipelines(target.name, target.edits):
         flags = (*target.code_flags(), *FLAGS_TO_HAL, *FLAGS_OF_PASSES, f"--pass-pipeline={pipeline}")
         run = runs.run_passes(flags, run.text, timeout)
@@ -113,13 +130,13 @@ def to_hal(flow: Run, target: Target, timeout: float, runs: CompilerRuns) -> tup
     return run, tilings
 
 
-def to_module(flow: Run, target: Target, timeout: float, runs: CompilerRuns) -> Run:
-    """Makes a module for IREE's runtime of the text of `flow`, updated values apart as `scheduling.py` describes.
+def to_module(commands: Run, target: Target, timeout: float, runs: CompilerRuns) -> Run:
+    """Makes a module for IREE's runtime of the text of `commands`.
 
     Returns:
         The run that made it, or the one that failed.
     """
-    run = runs.run_passes((*FLAGS_OF_PASSES, f"--pass-pipeline={PIPELINE_TO_STREAM}"), flow.text, timeout)
+    run = runs.run_passes((*FLAGS_OF_PASSES, f"--pass-pipeline={PIPELINE_TO_STREAM}"), commands.text, timeout)
     if run.failure:
         return run
     return runs.run((*target.compile_flags(), *FLAGS_TO_HAL, "--compile-from=stream"), run.text, timeout)

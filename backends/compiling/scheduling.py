@@ -81,9 +81,14 @@ _FOR_LAUNCHES = (
     "symbol-dce",
 )
 
-_TO_STREAM = (*_TO_TENSORS, *_TO_ASYNC, *_TO_COMMANDS, *_FOR_LAUNCHES)
-PIPELINE_TO_STREAM = f"builtin.module({','.join(_TO_STREAM)})"
-"""For `iree-opt`: what takes a module from phase `flow` to `stream`."""
+PIPELINE_TO_COMMANDS = f"builtin.module({','.join((*_TO_TENSORS, *_TO_ASYNC, *_TO_COMMANDS))})"
+"""For `iree-opt`: what takes a module from phase `flow` to commands, each of which says what memory it touches.
+
+Behind them, what a kernel binds is all that the region has of that memory.
+"""
+
+PIPELINE_TO_STREAM = f"builtin.module({','.join(_FOR_LAUNCHES)})"
+"""For `iree-opt`: what takes a module from commands to phase `stream`."""
 
 _TO_HAL = (
     "iree-hal-conversion",
@@ -96,7 +101,7 @@ _TO_HAL = (
 
 _STAGES = {
     "executable-configurations": (
-        *_TO_STREAM,
+        *_FOR_LAUNCHES,
         "iree-hal-materialize-interfaces",
         "iree-hal-prune-executables",
         "hal.executable(iree-hal-configure-executables)",
@@ -107,7 +112,7 @@ _STAGES = {
 
 
 def pipelines(backend: str, edited: Container[str]) -> Iterator[tuple[str, str]]:
-    """What takes a module at phase `flow` to `hal`, for `iree-opt`: pipelines in order, one up to each `edited` phase.
+    """What takes a module from commands to `hal`, for `iree-opt`: pipelines in order, one up to each `edited` phase.
 
     `backend` is IREE's, which makes the code.
 

@@ -13,7 +13,6 @@ from dovetail.backends.worker.forwarded_copies import forward_copies
 from dovetail.backends.worker.globals import contents
 from dovetail.backends.worker.host_ops import Unreadable, check_known, made_by, number, ops_in, segments
 from dovetail.backends.worker.launched_together import launch_together
-from dovetail.backends.worker.missing_barriers import with_barriers
 from dovetail.backends.worker.numbers import NUMBERS, Numbers
 from dovetail.backends.worker.walk import producer, reading
 
@@ -95,7 +94,7 @@ class _Reader:
             "values": self.numbers.values,
             "transients": self.transients,
             "constants": [constant.hex() for constant in self.constants],
-            "steps": with_barriers(self.steps, self.argument_count + len(self.transients)),
+            "steps": self.steps,
         }
         return forward_copies(plan) if any(self.codes[name].is_for_gpu for name in self.executables) else plan
 

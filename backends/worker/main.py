@@ -26,11 +26,12 @@ from typing import Any
 
 IDLE_SECONDS = 30
 _PR_SET_PDEATHSIG = 1
-_DIALECTS = (
-    *("arith", "builtin", "complex", "flow", "func", "hal", "iree_codegen", "iree_gpu", "iree_tensor_ext"),
-    *("linalg", "llvm", "math", "nvvm", "tensor", "util"),
+_DIALECTS_OF_PLANS = ("arith", "builtin", "hal", "stream", "util")
+_DIALECTS_OF_EDITS = (
+    *("complex", "flow", "func", "iree_codegen", "iree_gpu", "iree_tensor_ext", "linalg", "llvm", "math", "nvvm"),
+    "tensor",
 )
-"""Of texts that are edited: the bindings import each when it is met, which takes longer than most edits."""
+"""Of texts that are edited besides: the bindings import each when it is met, which takes longer than most edits."""
 Task = Callable[[dict[str, Any], bytes], tuple[dict[str, Any], bytes]]
 
 
@@ -38,9 +39,9 @@ def main() -> None:
     # A program that ignores the signal hands that on, and then nobody is told how a fork ended.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     library = _load()
-    for name in ("commands", "host_program", *(_EDITS if sys.argv[1] == "edits" else ())):
+    for name in ("commands", "host_program", "ordered_commands", *(_EDITS if sys.argv[1] == "edits" else ())):
         _module(name)
-    for dialect in _DIALECTS if sys.argv[1] == "edits" else ():
+    for dialect in (*_DIALECTS_OF_PLANS, *(_DIALECTS_OF_EDITS if sys.argv[1] == "edits" else ())):
         import_module(f"iree.compiler.dialects.{dialect}")
     gc.freeze()  # what forks share stays shared: collecting garbage writes to all that it looks at
     _fork(socket.socket(fileno=sys.stdin.fileno()), library)
@@ -71,6 +72,7 @@ TASKS: Mapping[str, Task] = {
     "configure": lambda asked, text: _module("configure").configure(text, dict(asked["plain"])),
     "check lanes": lambda _, text: ({}, _module("lanes_of_reductions").check(text)),
     "check terms": lambda _, text: ({}, _module("constant_terms").check(text)),
+    "order commands": lambda _, text: ({}, _module("ordered_commands").order_commands(text)),
     "finish": lambda _, text: ({}, _module("finish").finish(text)),
 }
 """Imported when they are asked: of most regions only the plans are read."""

@@ -7,7 +7,7 @@ import pytest
 
 from dovetail.backends.compiling import compiler_runs, iree_worker
 from dovetail.backends.compiling.compiler_runs import Cause, CompilerRuns, Run
-from dovetail.backends.compiling.launch_plans import to_flow
+from dovetail.backends.compiling.launch_plans import to_commands, to_flow
 from dovetail.backends.compiling.scheduling import FLAGS_TO_HAL, pipelines
 from dovetail.backends.target import CpuTarget
 
@@ -38,10 +38,11 @@ def test_a_fork_compiles_as_the_executable(text: str):
 
 def test_a_fork_runs_passes_as_the_executable():
     """Would catch passes that one process can't run after the bindings were imported."""
-    flow = to_flow(REGION, CpuTarget(), 60, CompilerRuns()).text
+    flow = to_flow(REGION, CpuTarget(), 60, CompilerRuns())
+    text = to_commands(flow, CpuTarget(), 60, CompilerRuns()).text
     ((_, pipeline),) = pipelines("llvm-cpu", ())
     flags = [*CpuTarget().code_flags(), *FLAGS_TO_HAL, f"--pass-pipeline={pipeline}"]
-    run, expected = CompilerRuns().run_passes(flags, flow, timeout=60), executed("iree-opt", flags, flow)
+    run, expected = CompilerRuns().run_passes(flags, text, timeout=60), executed("iree-opt", flags, text)
     assert expected.failure is None
     assert (run.output, run.diagnostics) == (expected.output, expected.diagnostics)
 

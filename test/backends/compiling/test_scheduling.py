@@ -6,7 +6,7 @@ import pytest
 
 from dovetail.backends.base_target import Target
 from dovetail.backends.compiling.compiler_runs import CompilerRuns
-from dovetail.backends.compiling.launch_plans import LaunchPlan, read_plans, to_flow, to_hal
+from dovetail.backends.compiling.launch_plans import LaunchPlan, read_plans, to_commands, to_flow, to_hal
 from dovetail.backends.compiling.scheduling import FLAGS_OF_PASSES, FLAGS_TO_HAL, pipelines
 from dovetail.backends.cuda.target import CudaTarget
 from dovetail.backends.target import CpuTarget
@@ -45,7 +45,7 @@ def test_plans_are_those_of_the_whole_pipeline(target: Target):
     """Would catch a pass that is missing: a plan with more copies, or none; and other code, by an option not told."""
     runs = CompilerRuns()
     source = target.prepared(named_region_text(REGION, "entry").strip())
-    ours, _ = to_hal(to_flow(source, target, 120, runs), target, 120, runs)
+    ours, _ = to_hal(to_commands(to_flow(source, target, 120, runs), target, 120, runs), target, 120, runs)
     whole = runs.run((*target.compile_flags(), *FLAGS_TO_HAL, "--compile-to=hal"), source, timeout=120)
     plan, expected = (read_plans(run.output, ["entry"], timeout=120)["entry"] for run in (ours, whole))
     assert isinstance(plan, LaunchPlan), plan
@@ -80,7 +80,8 @@ def test_text_that_is_handed_on_is_verified():
 def test_what_becomes_code_is_verified(target: Target):
     """Would catch code made of what only LLVM can tell to be unsound: its verifier is the last, behind all passes."""
     runs, flags = CompilerRuns(), (*target.code_flags(), *FLAGS_TO_HAL, *FLAGS_OF_PASSES)
-    run = to_flow(target.prepared(named_region_text(REGION, "entry").strip()), target, 120, runs)
+    flow = to_flow(target.prepared(named_region_text(REGION, "entry").strip()), target, 120, runs)
+    run = to_commands(flow, target, 120, runs)
     *_, (phase, first), (_, rest) = pipelines(target.name, edited=("executable-targets",))
     assert phase == "executable-targets"
     run = runs.run_passes((*flags, f"--pass-pipeline={first}"), run.text, timeout=120)
