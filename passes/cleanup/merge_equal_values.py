@@ -2,18 +2,12 @@
 
 from torch_mlir import ir
 
-from dovetail.dialects.attributes import RECOMPUTE
-from dovetail.dialects.building.cloning import attributes_key
 from dovetail.dialects.dovetail import ReadOp
 from dovetail.dialects.reading import Module, is_used
 from dovetail.dialects.statements.calls import is_extern
-from dovetail.dialects.statements.recompute import RECOMPUTED_POLICIES, SAVED_POLICIES, recompute_policy
-from dovetail.dialects.torch_facts.numbers import number
-from dovetail.dialects.torch_facts.ops import Kind, kind, row
-from dovetail.dialects.torch_facts.types import tensor_info
+from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.passes.base import Pass
-
-_CONSTANT = "torch.constant."  # more than half of all ops, before they are merged
+from dovetail.passes.rewriting.equal_ops import CONSTANT, merge_equal
 
 
 class MergeEqualValuesPass(Pass, name="merge-equal-values", runs_at="joint"):
@@ -31,57 +25,14 @@ class MergeEqualValuesPass(Pass, name="merge-equal-values", runs_at="joint"):
 
     def run(self, module: ir.Module) -> None:
         for ops in Module(module).bodies.values():
-            _drop_unused(_merge(ops))
+            _drop_unused(merge_equal(ops, _is_value))
 
 
 def _is_value(op: ir.Operation) -> bool:
     name = op.name
     if name == "torch.operator":
         return not is_extern(op)
-    return name.startswith(_CONSTANT) or (name.startswith("torch.") and kind(op) is not Kind.UNKNOWN)
-
-
-def _merge(ops: list[ir.Operation]) -> list[ir.Operation]:
-    """Merges the equal ones among `ops`; returns those that are left."""
-    seen: dict[tuple, ir.Operation] = {}
-    kept = []
-    for op in ops:
-        first = seen.setdefault(_key(op), op) if _is_value(op) else op
-        if first is op:
-            kept.append(op)
-            continue
-        for old, new in zip(op.results, first.results, strict=True):
-            old.replace_all_uses_with(new)
-        if not op.name.startswith(_CONSTANT):
-            _join_policies(first, op)
-        op.erase()
-    return kept
-
-
-def _join_policies(first: ir.Operation, other: ir.Operation) -> None:
-    stated = [policy for op in (first, other) if (policy := recompute_policy(op)) is not None]
-    if stated:
-        chosen = min(stated, key=(*SAVED_POLICIES, *RECOMPUTED_POLICIES).index)
-        first.attributes[RECOMPUTE] = ir.StringAttr.get(chosen, first.context)
-
-
-def _key(op: ir.Operation) -> tuple:
-    """What is equal for ops that give equal values. MLIR keeps one of equal types."""
-    name, facts = op.name, attributes_key(op, RECOMPUTE)
-    if name.startswith(_CONSTANT):
-        return name, facts
-    operands = tuple(op.operands)
-    if row(op).is_commutative and _commutes(op):
-        operands = (frozenset(operands[:2]), *operands[2:])
-    return name, operands, facts, tuple([result.type for result in op.results])
-
-
-def _commutes(op: ir.Operation) -> bool:
-    """Of a scalar tensor and half precision, ATen multiplies by the second unrounded, and rounds the first."""
-    result, *infos = (tensor_info(value.type) for value in (op.results[0], *list(op.operands)[:2]))
-    is_mixed = None not in infos and len({info.dtype for info in infos if info is not None}) > 1
-    alphas = list(op.operands)[2:]
-    return result is not None and not result.is_complex and not is_mixed and all(number(alpha) == 1 for alpha in alphas)
+    return name.startswith(CONSTANT) or (name.startswith("torch.") and kind(op) is not Kind.UNKNOWN)
 
 
 def _drop_unused(ops: list[ir.Operation]) -> None:

@@ -40,7 +40,8 @@ from dovetail.passes.layouts.channels_last_chains import chains, comes_so, leave
 from dovetail.passes.layouts.moments import gives_moments, moments
 from dovetail.passes.layouts.windows import POOLING, Maxima, Windows, are_cut, cuts, forward, gradient, maxima, windows
 from dovetail.passes.placement.scattered_views import turns_few
-from dovetail.passes.rewriting.constants import boolean, constant, integer_list, merge_constants
+from dovetail.passes.rewriting.constants import boolean, constant, integer_list
+from dovetail.passes.rewriting.equal_ops import merge_constants
 from dovetail.passes.rewriting.permutations import permuted
 from dovetail.passes.rewriting.pointwise import converts, of_others, pointwise_op, with_known_sizes
 from dovetail.passes.rewriting.rules import create

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
-from dovetail.dialects.building.cloning import attributes_key, constant_none
+from dovetail.dialects.building.cloning import constant_none
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.reading import made_by
 from dovetail.dialects.torch_facts.names import LIST
@@ -62,22 +62,6 @@ def constant(value: float) -> ir.Value:
 def integer_list(values: Sequence[int]) -> ir.Value:
     """Builds a list of ints."""
     return create(LIST, [constant(int(value)) for value in values], torch_type("list<int>"))
-
-
-def merge_constants(ops: Sequence[ir.Operation]) -> None:
-    """Leaves one of equal constants, and of equal lists, among `ops`, which stand in this order.
-
-    What is built for each op anew is otherwise most of what later passes walk over.
-    """
-    kept: dict[tuple, ir.Operation] = {}
-    for op in ops:
-        name = op.name
-        if name != LIST and not name.startswith("torch.constant."):
-            continue
-        first = kept.setdefault((name, tuple(op.operands), attributes_key(op), op.result.type), op)
-        if first is not op:
-            op.result.replace_all_uses_with(first.result)
-            op.erase()
 
 
 def dtype_number(dtype: str) -> ir.Value:
