@@ -171,7 +171,7 @@ def read_later(module: ir.Module, ready: Mapping[str, Loaded]) -> dict[str, list
         if isinstance(each, ThroughRuntime):
             found[f"no plan: {each.why}"].append(name)
         elif not all(is_read_first(each.touching(read), each.touching(written)) for read, written in pairs):
-            found["its plan reads an operand more than once, or writes there before"].append(name)
+            found["its plan does not read an operand in one launch, before others write there"].append(name)
     return found
 
 

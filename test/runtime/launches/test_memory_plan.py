@@ -176,15 +176,19 @@ def test_results_beside_reductions_lie_apart(shared, fn):
     assert set(shared) == {0}
 
 
-def test_operands_that_several_loops_read_keep_their_memory(monkeypatch):
-    """Catches a result that lies where its region's plan does not show that an operand is read before."""
+@pytest.mark.parametrize("touching", [[(0, True), (1, True)], []], ids=["several", "none"])
+def test_operands_that_not_one_loop_reads_keep_their_memory(monkeypatch, touching):
+    """Catches a result that lies where its region's plan does not show that an operand is read before.
+
+    And a reason that says of an operand which no launch reads that several do.
+    """
     inputs = drawn(SIZE, SIZE, torch.float32)
     dovetail.stats(reset=True)
-    monkeypatch.setattr(LaunchPlan, "touching", lambda plan, argument: [(0, True), (1, True)])
+    monkeypatch.setattr(LaunchPlan, "touching", lambda plan, argument: touching)
     call = torch.compile(lambda *given: last(*given), backend="dovetail", fullgraph=True, options={"cache": False})
     torch.testing.assert_close(call(*inputs), last(*inputs))
     assert allocations(lambda: call(*inputs)) == 2
-    reason = "its plan reads an operand more than once, or writes there before"
+    reason = "its plan does not read an operand in one launch, before others write there"
     assert dovetail.stats().kept_apart == {reason: 1}
     assert "lie apart from operands that die" in str(dovetail.stats())
     explained = " ".join(str(dovetail.explain(call, *inputs)).split())
