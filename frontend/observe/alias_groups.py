@@ -1,7 +1,10 @@
 """Which tensor arguments of a call lie in each other's memory: the part of a call that sizes and types don't tell."""
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from math import inf
 
 import numpy
 import torch
@@ -102,6 +105,37 @@ def span(tensor: torch.Tensor) -> tuple[int, int]:
     return start, start + (steps + 1) * tensor.itemsize
 
 
+def crossing(left: Sequence[torch.Tensor], right: Sequence[torch.Tensor]) -> Iterator[tuple[int, int]]:
+    """The positions of one of `left` and one of `right` whose spans of one storage cross: others share no element.
+
+    Of hundreds of parts of one memory each meets a few. Where a size is open, it may be all.
+    """
+    storages = by_key((storage(tensor), (*_bounds(tensor), index)) for index, tensor in enumerate(right))
+    starts, ends = dict[int, list[float]](), dict[int, list[float]]()
+    for memory, spans in storages.items():
+        spans.sort()
+        starts[memory] = [start for start, _, _ in spans]
+        ends[memory] = list(accumulate((end for _, end, _ in spans), max))
+    for index, tensor in enumerate(left):
+        memory = storage(tensor)
+        start, end = _bounds(tensor)
+        position = bisect_left(starts.get(memory, ()), end)
+        while position and ends[memory][position - 1] > start:
+            position -= 1
+            _, other_end, other = storages[memory][position]
+            if other_end > start:
+                yield index, other
+
+
+def _bounds(tensor: torch.Tensor) -> tuple[float, float]:
+    return (-inf, inf) if _is_open(tensor) else span(tensor)
+
+
+def _is_open(tensor: torch.Tensor) -> bool:
+    numbers = *tensor.size(), *tensor.stride(), tensor.storage_offset()
+    return any(isinstance(number, torch.SymInt) for number in numbers)
+
+
 def share_elements(left: torch.Tensor, right: torch.Tensor) -> bool:
     """Whether two tensors have a byte in common; exact, where spans may just be interleaved.
 
@@ -114,8 +148,7 @@ def share_elements(left: torch.Tensor, right: torch.Tensor) -> bool:
 
 def may_share_elements(left: torch.Tensor, right: torch.Tensor) -> bool:
     """Whether two tensors of one memory have a byte in common, or might have for other numbers where some are open."""
-    numbers = (number for each in (left, right) for number in (*each.size(), *each.stride(), each.storage_offset()))
-    if any(isinstance(number, torch.SymInt) for number in numbers):
+    if _is_open(left) or _is_open(right):
         return not _are_apart(left, right)
     return share_elements(left, right)
 

@@ -1,13 +1,11 @@
 """What each step of an eager run adds to the facts of it: a function for each fact, in the order of `NOTES`."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Sequence
 
 import torch
 from torch.utils._pytree import tree_leaves
 
-from dovetail.frontend.observe.alias_groups import may_share_elements, root, storage
+from dovetail.frontend.observe.alias_groups import crossing, may_share_elements, root, storage
 from dovetail.frontend.observe.autograd_graph import version
 from dovetail.frontend.observe.op_calls import Reshaped, Took, Wrote
 from dovetail.frontend.observe.operand_layouts import Caller
@@ -29,22 +27,23 @@ def refuse_repeated_writes(step: Step) -> str:
         return ""
     given = (*step.args, *step.kwargs.values())
     first, *others = [each for each in given if isinstance(each, list | tuple | torch.Tensor)]
-    written = defaultdict[int, list[tuple[int, torch.Tensor]]](list)
-    for number, tensor in _numbered(first, 0):
-        if any(may_share_elements(tensor, other) for _, other in written[storage(tensor)]):
-            return "writes the same memory more than once"
-        written[storage(tensor)].append((number, tensor))
-    for number, tensor in chain.from_iterable(_numbered(each, len(first)) for each in others):
-        if any(place < number and may_share_elements(tensor, other) for place, other in written[storage(tensor)]):
+    places, written = _numbered(first, 0)
+    later = [each for each in crossing(written, written) if each[0] < each[1]]
+    if any(may_share_elements(written[one], written[other]) for one, other in later):
+        return "writes the same memory more than once"
+    for each in others:
+        numbers, read = _numbered(each, len(first))
+        later = [(one, other) for one, other in crossing(written, read) if places[one] < numbers[other]]
+        if any(may_share_elements(written[one], read[other]) for one, other in later):
             return "reads memory that it has written"
     return ""
 
 
-def _numbered(given: Sequence | torch.Tensor, count: int) -> Iterator[tuple[int, torch.Tensor]]:
-    """The plain tensors of a list, each with the number of the one that holds it, or `count` of one for all."""
+def _numbered(given: Sequence | torch.Tensor, count: int) -> tuple[list[int], list[torch.Tensor]]:
+    """The number of what holds it, and the tensor, of the plain tensors of a list; `count` of one for all."""
     listed = enumerate(given) if not isinstance(given, torch.Tensor) else [(count, given)]
-    for number, each in listed:
-        yield from ((number, plain) for plain in plain_tensors(tree_leaves(each)))
+    found = [(number, plain) for number, each in listed for plain in plain_tensors(tree_leaves(each))]
+    return [number for number, _ in found], [plain for _, plain in found]
 
 
 def note_memory(step: Step, run: EagerRun) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
-from dovetail.frontend.observe.alias_groups import is_whole, share_elements
+from dovetail.frontend.observe.alias_groups import crossing, is_whole, share_elements
 from dovetail.frontend.observe.bound_arguments import is_written, schema, tensors_in
 from dovetail.frontend.observe.eager_errors import eager_error
 from dovetail.frontend.observe.op_calls import OpCall, writes
@@ -23,14 +23,16 @@ def _writes_window(call: OpCall, log: "DispatchLog") -> str:
 
 def _reads_written(call: OpCall, log: "DispatchLog") -> str:
     """Eager refuses most ops that read memory which they write, but not in place; of some, that too."""
-    arguments = schema(call.func)
-    tensors = [(each, tensor) for each in arguments for tensor in tensors_in(call.given.get(each.name))]
+    tensors = [(each, tensor) for each in schema(call.func) for tensor in tensors_in(call.given.get(each.name))]
+    written = [each for each in tensors if is_written(each[0])]
+    if not written:
+        return ""
     in_place = getattr(call.func, "_opname", "") not in _ELSEWHERE
-    for argument, target in (each for each in tensors if is_written(each[0])):
-        for other, read in tensors:
-            is_in_place = key(read).shown == key(target).shown and (in_place or argument is other)
-            if not is_in_place and share_elements(target, read):
-                return f"{call.func} reads a part of what it writes"
+    for one, two in crossing([tensor for _, tensor in written], [tensor for _, tensor in tensors]):
+        (argument, target), (other, read) = written[one], tensors[two]
+        is_in_place = key(read).shown == key(target).shown and (in_place or argument is other)
+        if not is_in_place and share_elements(target, read):
+            return f"{call.func} reads a part of what it writes"
     return ""
 
 
