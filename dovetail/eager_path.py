@@ -2,14 +2,21 @@
 
 import logging
 import traceback
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
 from torch.utils._pytree import tree_leaves
 
-from dovetail.errors import AliasMismatch, DefectWarning, DovetailError, EagerWarning, StartError, UnsupportedError
+from dovetail.errors import (
+    AliasMismatch,
+    DefectWarning,
+    DovetailError,
+    EagerWarning,
+    StartError,
+    UnsupportedError,
+    warn,
+)
 from dovetail.frontend.observe.alias_groups import alias_groups, neighbours, retains_grad
 from dovetail.frontend.observe.wrapped_arguments import plain_tensors
 from dovetail.runtime.stats import current
@@ -38,7 +45,7 @@ def note_eager(error: Exception) -> None:
     reason = eager_reason(error)
     current().eager[reason] += 1
     if not warned_of_defect(error, "runs a graph eagerly"):
-        warnings.warn(f"dovetail runs a graph eagerly: {reason}", EagerWarning, stacklevel=3)
+        warn(f"dovetail runs a graph eagerly: {reason}", EagerWarning)
 
 
 def warned_of_defect(error: Exception, what: str) -> bool:
@@ -47,7 +54,7 @@ def warned_of_defect(error: Exception, what: str) -> bool:
         return False
     log.debug("a defect of the compiler's own", exc_info=error)
     text = f"dovetail {what}, by a defect of its own; please report: {eager_reason(error)}"
-    warnings.warn(text, DefectWarning, stacklevel=3)
+    warn(text, DefectWarning)
     return True
 
 

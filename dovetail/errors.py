@@ -1,4 +1,10 @@
-"""Errors that Dovetail raises on purpose. Each names the thing, the place, and what would be valid."""
+"""Errors that Dovetail raises on purpose, and warnings. Each names the thing, the place, and what would be valid."""
+
+import sys
+import warnings
+
+_NOT_THE_USERS = ("dovetail", "torch", "")
+"""Packages whose lines no warning names, and code that was made and has no package."""
 
 
 class DovetailError(Exception):
@@ -59,3 +65,15 @@ class InputError(DovetailError):
 
 class StrictError(DovetailError):
     """`options={"strict": True}`, and an op could not be compiled."""
+
+
+def warn(text: str, category: type[Warning]) -> None:
+    """Warns at the line of the user's that led here: by each such line Python shows a warning once."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and _package(frame.f_globals) in _NOT_THE_USERS:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)
+
+
+def _package(names: dict) -> str:
+    return names.get("__name__", "").partition(".")[0]

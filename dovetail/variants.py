@@ -1,13 +1,12 @@
 """One graph, compiled once for each way in which its arguments share memory."""
 
 import threading
-import warnings
 from collections.abc import Callable, Sequence
 
 import torch
 from torch.autograd import forward_ad
 
-from dovetail.errors import AliasMismatch, EagerWarning, HooksMismatch, UnsupportedError
+from dovetail.errors import AliasMismatch, EagerWarning, HooksMismatch, UnsupportedError, warn
 from dovetail.frontend.dynamo.untraced import untraced
 from dovetail.frontend.observe.wrapped_arguments import plain_tensors
 from dovetail.runtime.stats import current
@@ -96,7 +95,7 @@ class Variants:
         if self._strict:
             raise UnsupportedError(reason)
         current().eager[reason] += 1
-        warnings.warn(f"dovetail runs a call eagerly: {reason}", EagerWarning, stacklevel=3)
+        warn(f"dovetail runs a call eagerly: {reason}", EagerWarning)
         return self._eager(*arguments)
 
 

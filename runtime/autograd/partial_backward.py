@@ -3,13 +3,12 @@
 What only they reach is left out of `@backward`, which then runs op by op through ATen.
 """
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 
-from dovetail.errors import EagerWarning
+from dovetail.errors import EagerWarning, warn
 from dovetail.runtime.stats import current
 
 _REASON = "a backward from some results met infinite values, and ran again op by op"
@@ -30,6 +29,6 @@ class PartialBackward:
         """The gradients, zeros where only tangents that are `absent` (by number) give one; `told` is by the border."""
         run = self.load(absent)
         current().eager[_REASON] += 1
-        warnings.warn(f"dovetail runs a backward eagerly: {_REASON}", EagerWarning, stacklevel=2)
+        warn(f"dovetail runs a backward eagerly: {_REASON}", EagerWarning)
         with torch.no_grad(), torch._C._DisableAutocast():
             return run(values, *told)

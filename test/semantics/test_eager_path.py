@@ -84,7 +84,7 @@ def test_writes_over_what_is_still_read():
 
 
 def test_more_ways_of_sharing_than_the_bound():
-    """Catches a variant a call without end, or calls beyond the bound that are wrong or silent."""
+    """Catches a variant a call without end, calls beyond it that are wrong or silent, and a file of ours named."""
     from dovetail.variants import MAX_VARIANTS
 
     torch._dynamo.reset()
@@ -94,5 +94,6 @@ def test_more_ways_of_sharing_than_the_bound():
         base.fill_(1)
         assert compiled(base[:30], base[distance : distance + 30]) == 60 + 30 + 30 - distance
     base.fill_(1)
-    with pytest.warns(EagerWarning, match=f"share memory in more than {MAX_VARIANTS} ways"):
+    with pytest.warns(EagerWarning, match=f"share memory in more than {MAX_VARIANTS} ways") as warned:
         assert compiled(base[:30], base[20:50]) == 60 + 30 + 10
+    assert [each.filename for each in warned] == [__file__]
