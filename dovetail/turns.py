@@ -1,6 +1,7 @@
 """Whose turn it is in Python, while regions compile."""
 
 import functools
+import os
 import sys
 import threading
 from _thread import start_new_thread
@@ -11,8 +12,8 @@ _TURN = 1e-4
 """Seconds that a thread computes before it lets those that wait have their turn."""
 
 _lock = threading.Lock()
-_before: list[float] = []
-"""For each compilation that goes on, the turns of before the first of them."""
+_before: list[tuple[float, threading.Lock]] = []
+"""For each compilation that goes on, the turns of before the first of them, and what is released when they are back."""
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -49,11 +50,25 @@ def with_short_turns(compile_: Callable[_Arguments, _Result]) -> Callable[_Argum
 def _shorten(working: threading.Lock, shortened: threading.Lock, restored: threading.Lock) -> None:
     """Has turns be short until `working` is free; releases the others as soon as they are and are no more."""
     with _lock:
-        _before.append(_before[0] if _before else sys.getswitchinterval())
+        before = _before[0][0] if _before else sys.getswitchinterval()
+        _before.append((before, restored))
         sys.setswitchinterval(_TURN)
     shortened.release()
     with working, _lock:
-        before = _before.pop()
+        _before.remove((before, restored))
         if not _before:
             sys.setswitchinterval(before)
     restored.release()
+
+
+def _restore_in_forked_child() -> None:
+    """The threads that would do it are the parent's alone, as are those that compile, but for one that forked."""
+    global _lock
+    _lock = threading.Lock()  # one of those threads may have held it
+    for before, restored in _before:
+        sys.setswitchinterval(before)
+        restored.release()
+    _before.clear()
+
+
+os.register_at_fork(after_in_child=_restore_in_forked_child)

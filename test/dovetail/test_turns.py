@@ -1,5 +1,7 @@
 """What a compilation changes of Python's threads, and changes back."""
 
+import os
+import signal
 import sys
 import threading
 import time
@@ -81,6 +83,53 @@ def test_turns_are_as_before_an_interrupt():
             time.sleep(0.001)
         assert sys.getswitchinterval() == before, f"interrupted at the call {interrupted}"
     assert 10 < interrupted < 1000
+
+
+def _forked(child: Callable[[], bool]) -> int:
+    """The exit status of a fork: 0 if `child` is true there."""
+    pid = os.fork()
+    if not pid:
+        signal.alarm(20)
+        os._exit(0 if child() else 1)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def test_turns_are_as_before_in_a_fork():
+    """Catches a fork beside a compilation that takes short turns for ever, as nobody is left there to put them back.
+
+    And one that compiles itself, and waits for that for ever.
+    """
+    before = sys.getswitchinterval()
+    begun, over, seen = threading.Event(), threading.Event(), []
+
+    @with_short_turns
+    def beside() -> None:
+        begun.set()
+        over.wait()
+
+    def compiles_anew() -> bool:
+        is_as_before = sys.getswitchinterval() == before
+        with_short_turns(lambda: None)()
+        return is_as_before and sys.getswitchinterval() == before
+
+    thread = threading.Thread(target=beside)
+    thread.start()
+    begun.wait()
+    seen.append(_forked(compiles_anew))
+    over.set()
+    thread.join()
+    parent = os.getpid()
+
+    @with_short_turns
+    def within() -> int:
+        pid = os.fork()
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) if pid else signal.alarm(20)
+
+    status = within()
+    if os.getpid() != parent:
+        os._exit(0 if sys.getswitchinterval() == before else 1)
+    assert [*seen, status] == [0, 0]
+    assert sys.getswitchinterval() == before
 
 
 def test_compilations_take_short_turns(op_by_op, monkeypatch):
