@@ -39,10 +39,11 @@ def _shared_by(call: func.CallOp) -> list[tuple[int, int]]:
 def broken_plans(module: Module) -> Iterator[Broken]:
     """Each plan, or region without one, that does not do to memory what the region's callers count on, and how.
 
-    A plan takes what its region takes. It overwrites results alone, and touches each, but those that the region reads,
-    too, whose old value may be the new one: once, in one launch, where others take the new value. One launch alone
-    reads an operand where a result lies, too, and nothing writes there before. What must be touched so has no other way
-    to run. Of what compiled code does with the memory that it is given, a plan says nothing.
+    A plan takes what its region takes, and launches take ranges of memory alone. Sets of bindings of one launch have no
+    memory in common. It overwrites results alone, and touches each, but those that the region reads, too, whose old
+    value may be the new one: once, in one launch, where others take the new value. One launch alone reads an operand
+    where a result lies, too, and nothing writes there before. What must be touched so has no other way to run. Of what
+    compiled code does with the memory that it is given, a plan says nothing.
     """
     plans = {referred(plan, PLAN): plan for plan in module.of(Role.PLAN).values()}
     shared = shared_arguments(module)
@@ -67,6 +68,10 @@ def _broken_plan(
     if plan.type != region.type:
         yield op, f"{name} takes {plan.type}, its region '@{symbol(region)}' takes {region.type}"
         return
+    if without_range := [step for step in body(plan) if not all(map(_is_range, _bound(step)))]:
+        yield without_range[0], f"takes other memory than the results of '{SubspanOp.OPERATION_NAME}'"
+        return
+    yield from _bound_twice(plan)
     yield from _overwritten(plan)
     touches, overwritten = _touches(plan), _written(plan)
     given = arguments(plan)
@@ -86,11 +91,41 @@ def _broken_plan(
             yield op, f"{name} does not read {where}, in one launch before others write there"
 
 
+def memory_of(value: ir.Value) -> ir.Value:
+    """The argument, transient or constant that a launch touches through `value`, a range of it."""
+    return value.owner.opview.memory
+
+
+def _is_range(value: ir.Value) -> bool:
+    return made_by(value, SubspanOp.OPERATION_NAME) is not None
+
+
+def _bound(op: ir.Operation) -> Sequence[ir.Value]:
+    """What a launch takes, or a copy or a fill; nothing for what is none."""
+    step = op.opview
+    if isinstance(step, DispatchOp):
+        return list(step.bindings)
+    return list(op.operands) if isinstance(step, CopyBufferOp | FillBufferOp) else []
+
+
+def _bound_twice(plan: func.FuncOp) -> Iterator[Broken]:
+    """Launches of which two sets bind one memory: they run at the same time, and pass for one launch."""
+    for op in body(plan):
+        launch = op.opview
+        if not isinstance(launch, DispatchOp) or not launch.set_count:
+            continue
+        bound = list(map(memory_of, launch.bindings))
+        size = len(bound) // int(launch.counts[1])
+        sets = [set(bound[start : start + size]) for start in range(0, len(bound), size)]
+        if sum(map(len, sets)) > len(set(bound)):
+            yield op, "binds the same memory in several sets"
+
+
 def _overwritten(plan: func.FuncOp) -> Iterator[Broken]:
     """What fills and copies write to, and must not."""
     for op in body(plan):
         step = op.opview
-        memory = _memory_of(step.target) if isinstance(step, CopyBufferOp | FillBufferOp) else None
+        memory = memory_of(step.target) if isinstance(step, CopyBufferOp | FillBufferOp) else None
         if memory is not None and isinstance(memory.owner, ir.Block) and not is_memory(memory):
             number = ir.BlockArgument(memory).arg_number
             yield op, f"overwrites argument {number}, a value of type '{memory.type}'"
@@ -100,28 +135,18 @@ def _touches(plan: func.FuncOp) -> defaultdict[ir.Value, list[Touch]]:
     """By memory, the steps of `plan` that touch it, in order."""
     found = defaultdict[ir.Value, list[Touch]](list)
     for number, op in enumerate(body(plan)):
-        step = op.opview
-        is_launch = isinstance(step, DispatchOp)
-        bound = step.bindings if is_launch else op.operands if isinstance(step, CopyBufferOp | FillBufferOp) else ()
-        for memory in dict.fromkeys(map(_memory_of, bound)):
-            if memory is not None:
-                found[memory].append((number, is_launch))
+        for memory in dict.fromkeys(map(memory_of, _bound(op))):
+            found[memory].append((number, isinstance(op.opview, DispatchOp)))
     return found
 
 
-def _written(plan: func.FuncOp) -> set[ir.Value | None]:
+def _written(plan: func.FuncOp) -> set[ir.Value]:
     """The memory that launches of `plan` take, which may write it, and that its copies and fills write."""
-    found: set[ir.Value | None] = set()
+    found: set[ir.Value] = set()
     for op in body(plan):
         match op.opview:
             case DispatchOp() as launch:
-                found.update(map(_memory_of, launch.bindings))
+                found.update(map(memory_of, launch.bindings))
             case CopyBufferOp() | FillBufferOp() as step:
-                found.add(_memory_of(step.target))
+                found.add(memory_of(step.target))
     return found
-
-
-def _memory_of(value: ir.Value) -> ir.Value | None:
-    """The memory that a launch touches through `value`; None for what is no range of memory, which no plan has."""
-    span = made_by(value, SubspanOp.OPERATION_NAME)
-    return None if span is None else span.opview.memory

@@ -6,7 +6,7 @@ from torch_mlir.dialects import arith, func
 from dovetail.backends.target import ALIGNMENT
 from dovetail.dialects.attributes import CODE, PLAN
 from dovetail.dialects.dovetail import ConstantOp, CopyBufferOp, DispatchOp, FillBufferOp, SubspanOp, TransientOp
-from dovetail.dialects.memory.planned_memory import broken_plans
+from dovetail.dialects.memory.planned_memory import broken_plans, memory_of
 from dovetail.dialects.reading import Module, Role, body, made_by, referred, symbol
 from dovetail.dialects.statements.target import device_of
 from dovetail.passes.base import Pass, fail
@@ -20,10 +20,10 @@ _NUMBERS = (arith.ConstantOp, arith.CmpIOp, *ARITHMETIC.values())
 class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches"):
     """Checks each plan of a module at level `launches` against the region that it runs. Changes nothing.
 
-    Its bindings are aligned; it overwrites no constant; it copies from no transient that nothing has touched yet; sets
-    of bindings of one launch have no memory in common; on a GPU, and there alone, launches say how many threads a
-    workgroup has. What it does to the region's arguments, `dialects/memory/planned_memory.py` says. That every binding
-    lies inside of its buffer, `dovetail.subspan` verifies itself.
+    Its bindings are aligned; it overwrites no constant; it copies from no transient that nothing has touched yet; on a
+    GPU, and there alone, launches say how many threads a workgroup has. What it does to memory, and to the region's
+    arguments, `dialects/memory/planned_memory.py` says. That every binding lies inside of its buffer,
+    `dovetail.subspan` verifies itself.
     """
 
     def run(self, module: ir.Module) -> bool:
@@ -40,18 +40,23 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches"):
             seen.add(name)
             if CODE not in plan.attributes or not isinstance(plan.attributes[CODE], ir.StringAttr):
                 raise fail(plan, f"'@{symbol(plan)}' expects '{CODE}' to be the digest of its code")
-            self._check_steps(plan, is_gpu)
+            self._check_ops(plan)
         for op, broken in broken_plans(Module(module)):
             raise fail(op, broken)
+        for plan in Module(module).of(Role.PLAN).values():
+            self._check_steps(plan, is_gpu)
         return False
 
-    def _check_steps(self, plan: func.FuncOp, is_gpu: bool) -> None:
-        touched: set[ir.Value] = set()
+    def _check_ops(self, plan: func.FuncOp) -> None:
         for op in body(plan):
             if op.name not in _KNOWN and not isinstance(op.opview, _NUMBERS):
                 expected = ", ".join(f"'{name}'" for name in _KNOWN)
                 raise fail(op, f"has no place in a plan, expected one of {expected}")
             self._check_number(op)
+
+    def _check_steps(self, plan: func.FuncOp, is_gpu: bool) -> None:
+        touched: set[ir.Value] = set()
+        for op in body(plan):
             match op.opview:
                 case DispatchOp() as launch:
                     starts = (_span(value).start for value in launch.bindings)
@@ -60,27 +65,16 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches"):
                     if bool(launch.threads) != is_gpu:
                         expected = "expects 'workgroup_size' on a GPU" if is_gpu else "has a 'workgroup_size' on a CPU"
                         raise fail(op, expected)
-                    self._check_sets(launch)
-                    touched |= {_memory_of(value) for value in launch.bindings}
+                    touched |= {memory_of(value) for value in launch.bindings}
                 case CopyBufferOp() as copy:
                     self._check_copy(copy, touched)
-                    touched.add(_memory_of(copy.target))
+                    touched.add(memory_of(copy.target))
                 case FillBufferOp() as fill:
                     self._check_target(fill, fill.target)
                     size = _span(fill.target).size
                     if isinstance(size, int) and size % fill.width:
                         raise fail(op, f"fills {size} bytes by {fill.width}")
-                    touched.add(_memory_of(fill.target))
-
-    def _check_sets(self, launch: DispatchOp) -> None:
-        """Sets run at the same time, and pass for one launch where others take new values."""
-        if not launch.set_count:
-            return
-        bound = [_memory_of(value) for value in launch.bindings]
-        size = len(bound) // int(launch.counts[1])
-        sets = [set(bound[start : start + size]) for start in range(0, len(bound), size)]
-        if sum(map(len, sets)) > len(set(bound)):
-            raise fail(launch, "binds the same memory in several sets")
+                    touched.add(memory_of(fill.target))
 
     def _check_number(self, op: ir.Operation) -> None:
         if not isinstance(op.opview, _NUMBERS):
@@ -106,17 +100,10 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches"):
         self._check_target(copy, copy.target)
 
     def _check_target(self, op: ir.OpView, target: ir.Value) -> None:
-        if made_by(_memory_of(target), ConstantOp.OPERATION_NAME):
+        if made_by(memory_of(target), ConstantOp.OPERATION_NAME):
             raise fail(op, "overwrites a constant")
 
 
 def _span(value: ir.Value) -> SubspanOp:
-    made = None if isinstance(value.owner, ir.Block) else value.owner.operation.opview
-    if not isinstance(made, SubspanOp):
-        raise fail(value.owner, f"launches take the results of '{SubspanOp.OPERATION_NAME}' alone")
-    return made
-
-
-def _memory_of(value: ir.Value) -> ir.Value:
-    """The argument or the transient that a launch touches through `value`."""
-    return _span(value).memory
+    """What a launch takes, as `broken_plans` has checked."""
+    return value.owner.opview

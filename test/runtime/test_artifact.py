@@ -200,17 +200,36 @@ def _never(lines: list[str], at: int) -> list[str]:
     return [*lines[:at], *lines[at + 1 :]]
 
 
+def _without_range(lines: list[str], at: int) -> list[str]:
+    memory = '    %memory = "dovetail.transient"() {bytes = 64 : i64} : () -> !dovetail.buffer'
+    filled = '    "dovetail.fill_buffer"(%memory) {pattern = 0 : i32} : (!dovetail.buffer) -> ()'
+    return [*lines[:at], memory, filled, *lines[at:]]
+
+
+def _in_sets(lines: list[str], at: int) -> list[str]:
+    launch = re.sub(r"\((%[^)]*)\)", r"(\1, \1)", lines[at], count=1)
+    launch = re.sub(r": \((.*)\) -> \(\)", r": (\1, \1) -> ()", launch)
+    launch = re.sub(r"i32: (\d+), 0>", lambda found: f"i32: {2 * int(found[1])}, 0>", launch)
+    of_a_gpu = "sets = 2 : i64, shared_memory = 0 : i64, workgroup_size = [1, 1, 1], workgroups = [1, 2, 1]"
+    return [*lines[:at], re.sub(r"workgroups = \[[^]]*\]", of_a_gpu, launch), *lines[at + 1 :]]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        (_without_range, "takes other memory than the results of 'dovetail.subspan'"),
+        (_in_sets, "binds the same memory in several sets"),
         (_twice, "does not read argument 0 of '@forward_region_1', where argument 1 lies, too, in one launch"),
         (_never, "never writes argument 1 of '@forward_region_1', a result"),
     ],
 )
-def test_plans_that_do_not_show_what_shared_memory_needs_are_refused(
+def test_plans_that_do_not_show_what_memory_they_touch_are_refused(
     tmp_path: Path, change: Callable[[list[str], int], list[str]], message: str
 ):
-    """Would catch a stranger's plan that reads an operand after its result lies there, or leaves that unwritten."""
+    """Would catch a stranger's plan that reads an operand after its result lies there, or leaves that unwritten.
+
+    And one that touches memory in a way that nobody can follow, or in sets that race on one memory.
+    """
     made = _saved(tmp_path, SHARED)
     program, _ = load_program(*load_artifact(made))
     x = torch.rand(64, 64) / 8

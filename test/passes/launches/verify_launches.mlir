@@ -653,3 +653,22 @@ module attributes {dovetail.level = "launches"} {
     return
   }
 }
+
+// -----
+
+// What fills memory of which it says no range, so that nobody can compare it with what others touch.
+!v = !torch.vtensor<[32],f32>
+!m = !torch.tensor<[32],f32>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches"} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.role = "region"} {
+    torch.overwrite.tensor.contents %x overwrites %o : !v, !m
+    return
+  }
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
+    %t = "dovetail.transient"() {bytes = 128 : i64} : () -> !b
+    // expected-error @+1 {{takes other memory than the results of 'dovetail.subspan'}}
+    "dovetail.fill_buffer"(%t) {pattern = 0 : i32} : (!b) -> ()
+    return
+  }
+}
