@@ -29,19 +29,23 @@ def _joinable(ops: Sequence[ir.Operation]) -> list[ir.Operation]:
     alike: dict[tuple[ir.Type | int, ...], list[ir.Operation]] = {}
     for op in filter(_adds_up, ops):
         alike.setdefault((op.operands[0].type, op.results[0].type, *listed_dims(op)), []).append(op)
-    return next((sums for sums in alike.values() if len(sums) > 1 and _go_together(sums)), [])
+    return next((sums for each in alike.values() if (sums := _together(each))), [])
 
 
-def _go_together(sums: Sequence[ir.Operation]) -> bool:
-    """Whether `sums` are of what follows from the same large tensor, and not from one another."""
-    computing = [_computing(op) for op in sums]
-    if any(op in each for op in sums for each in computing):
-        return False
-    taken = [
-        {value for each in (op, *ops) for value in each.operands if is_large(value)}
-        for op, ops in zip(sums, computing, strict=True)
-    ]
-    return bool(set.intersection(*taken))
+def _together(alike: Sequence[ir.Operation]) -> list[ir.Operation]:
+    """The first of `alike` sums that are of what follows from the same large tensor, and not from one another."""
+    computing = {op: _computing(op) for op in alike}
+    taken = {op: {value for each in (op, *computing[op]) for value in each.operands if is_large(value)} for op in alike}
+    for position, first in enumerate(alike):
+        sums, common = [first], taken[first]
+        for op in alike[position + 1 :]:
+            follows = any(op in computing[each] or each in computing[op] for each in sums)
+            if not follows and not common.isdisjoint(taken[op]):
+                sums.append(op)
+                common = common & taken[op]
+        if len(sums) > 1:
+            return sums
+    return []
 
 
 def _computing(op: ir.Operation) -> set[ir.Operation]:

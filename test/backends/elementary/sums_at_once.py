@@ -1,7 +1,8 @@
 # RUN: %python %s | FileCheck %s
 """Catches sums of columns that go over the same tensors one after the other.
 
-Also sums that are made one loop though one is of the other, or of tensors that have nothing in common.
+Also sums that are made one loop though one is of the other, or of tensors that have nothing in common; and those that
+go over them one after the other since a third one can't be joined.
 """
 
 from dovetail.backends.elementary.expand import with_own_functions
@@ -63,3 +64,20 @@ print(with_own_functions(TEXT.format(name="open", rows="?", **both)))
 # CHECK-COUNT-2: torch.aten.sum
 # CHECK:         return
 print(with_own_functions(TEXT.format(name="by_blocks", rows=512, **both), by_blocks=True))
+
+# CHECK-LABEL: func.func @some(
+# CHECK-SAME:    %[[X:.*]]: !torch.vtensor<[512,256],f32>, %[[Y:.*]]: !torch.vtensor<[512,256],f32>,
+# CHECK:         torch.aten.mul.Tensor %[[X]], %[[Y]]
+# CHECK:         %[[BOTH:.*]]:2 = linalg.generic
+# CHECK:         %[[ONE:.*]] = "torch_c.from_builtin_tensor"(%[[BOTH]]#0)
+# CHECK:         %[[OTHER:.*]] = "torch_c.from_builtin_tensor"(%[[BOTH]]#1)
+# CHECK:         %[[RELU:.*]] = torch.aten.relu %[[ONE]]
+# CHECK:         torch.aten.mul.Tensor %[[X]], %[[RELU]]
+# CHECK:         %[[BEHIND:.*]] = torch.aten.sum
+# CHECK-NOT:     torch.aten.sum
+# CHECK:         return %[[BEHIND]], %[[OTHER]]
+three = TEXT.format(name="some", rows=512, first="%x", second="%1", type="!c")
+third = """  %4 = torch.aten.mul.Tensor %x, %y : !x, !x -> !x
+  %5 = torch.aten.sum.dim_IntList %4, %dims, %false, %none : !x, !torch.list<int>, !torch.bool, !torch.none -> !c
+  return %3, %5"""
+print(with_own_functions(three.replace("  return %1, %3", third)))
