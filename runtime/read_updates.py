@@ -12,7 +12,7 @@ from dovetail.dialects.memory.roots import argument_number
 from dovetail.dialects.reading import Module, arguments, body, of_class, referred
 from dovetail.dialects.statements.devices import home
 from dovetail.runtime.checks.read_guard import read_guard
-from dovetail.runtime.cuda.kernels import Kernels
+from dovetail.runtime.cuda.launches import Launches
 from dovetail.runtime.cuda.plan import Plan
 from dovetail.runtime.extension import extension
 from dovetail.runtime.updates import Run, Updates
@@ -51,4 +51,4 @@ def _launch_of(
     plans = [run for run in runs if isinstance(run, Plan)]
     if len(plans) < len(runs):
         return None
-    return Kernels([*zip(plans, positions, strict=True)], count, check, torch.device(device).index)
+    return Launches([*zip(plans, positions, strict=True)], count, check, torch.device(device).index)

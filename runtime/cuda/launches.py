@@ -10,7 +10,7 @@ from dovetail.runtime.cuda.plan import Plan
 from dovetail.runtime.cuda.steps import Run, run_of
 
 
-class Kernels:
+class Launches:
     """Plans, each with the positions of its arguments in a list of so many tensors of one GPU; callable on such a list.
 
     Nothing runs where a tensor is otherwise than a region expects, or `check(addresses)` raises; a call tells

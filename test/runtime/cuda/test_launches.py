@@ -8,7 +8,7 @@ from driver_stand_in import EXTENSION, Kernel, StandIn, Status, stand_in
 
 from dovetail.errors import AliasMismatch, LaunchError
 from dovetail.runtime.cuda import driver, steps
-from dovetail.runtime.cuda.kernels import Kernels
+from dovetail.runtime.cuda.launches import Launches
 from dovetail.runtime.cuda.library import load_library
 from dovetail.runtime.cuda.plan import Plan
 from dovetail.runtime.cuda.plan_record import Argument, PlanRecord
@@ -33,8 +33,8 @@ def arguments() -> list[torch.Tensor]:
     return [torch.zeros(4, 4, dtype=torch.bfloat16), torch.zeros(16), torch.zeros(16)]
 
 
-def run_of(check=seen) -> Kernels:
-    return Kernels([(plan_of(ADDITION, COUNTING), (1, 0)), (plan_of(ADDITION), (2, 0))], 3, check, 0)
+def run_of(check=seen) -> Launches:
+    return Launches([(plan_of(ADDITION, COUNTING), (1, 0)), (plan_of(ADDITION), (2, 0))], 3, check, 0)
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_sets_of_bindings_are_one_parameter(gpu: StandIn) -> None:
     ranges = (Range(0, 0, 32), Range(1, 0, 16), Range(0, 32, 32), Range(1, 16, 16))
     step = Dispatch("add", (8, 2, 1), (128, 1, 1), 0, (7,), ranges, sets=3)
     given = arguments()
-    assert Kernels([(plan_of(step), (1, 0)), (plan_of(step), (2, 0))], 3, seen, 0)(given)
+    assert Launches([(plan_of(step), (1, 0)), (plan_of(step), (2, 0))], 3, seen, 0)(given)
     out, *inputs = (each.data_ptr() for each in given)
     assert [launch[-1] for launch in gpu.launches()] == [[x, out, x + 32, out + 16, 0, 0, 7] for x in inputs]
 
@@ -183,7 +183,7 @@ def test_regions_have_transients_and_constants(gpu: StandIn) -> None:
     one = plan_of(fill, Copy(Range(2, 64, 32), Range(1, 0, 32)), transient_bytes=96)
     two, three = (plan_of(copy, fill, transient_bytes=512, constants=bytes(size)) for size in (48, 64))
     given = arguments()
-    assert Kernels([(one, (1, 0)), (two, (2, 0)), (three, (1, 0))], 3, seen, 0)(given)
+    assert Launches([(one, (1, 0)), (two, (2, 0)), (three, (1, 0))], 3, seen, 0)(given)
     out = given[0].data_ptr()
     constants = [call[1] for call in gpu.calls if call[0] == "cuMemcpyHtoDAsync"]
     filled = [call[1] for call in gpu.calls if call[0] == "cuMemsetD32Async"]
