@@ -5,10 +5,10 @@ from torch_mlir import ir
 from dovetail.dialects.reading import made_by
 from dovetail.dialects.statements.devices import named_device
 from dovetail.dialects.torch_facts.rows import OPS
-from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info, tensor_info
+from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info
 from dovetail.passes.base import Pass
-from dovetail.passes.rewriting.constants import cast, constant, integer_list, is_none
-from dovetail.passes.rewriting.rules import apply_rules, create, is_alike, shape
+from dovetail.passes.rewriting.constants import as_large, cast, is_none
+from dovetail.passes.rewriting.rules import apply_rules
 
 _CAST = "torch.aten._to_copy"
 # Casts to the right of these keep every value.
@@ -45,13 +45,7 @@ def _operand(op: ir.Operation) -> ir.Value | None:
 
 
 def _copied(op: ir.Operation) -> ir.Value | None:
-    source, result = op.operands[1], op.results[0]
-    if is_alike(source, result):
-        return source
-    source_info, info = tensor_info(source.type), tensor_info(result.type)
-    if source_info is None or info is None or source_info.dtype != info.dtype:
-        return None
-    return create("torch.aten.expand", [source, integer_list(shape(result)), constant(False)], result.type)
+    return as_large(op.operands[1], op.results[0])
 
 
 def _cast(op: ir.Operation) -> ir.Value | None:

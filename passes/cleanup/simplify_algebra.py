@@ -8,7 +8,7 @@ from dovetail.dialects.reading import made_by
 from dovetail.dialects.torch_facts.numbers import number, uniform
 from dovetail.dialects.torch_facts.types import shaped_info, tensor_info
 from dovetail.passes.base import Pass
-from dovetail.passes.rewriting.constants import constant, integer_list
+from dovetail.passes.rewriting.constants import as_large, integer_list
 from dovetail.passes.rewriting.rules import Rule, apply_rules, create, is_alike, shape
 
 
@@ -72,17 +72,7 @@ def _choice(op: ir.Operation) -> ir.Value | None:
     condition, first, second = op.operands
     value = uniform(condition)
     chosen = first if first == second or value else second if value is not None else None
-    return None if chosen is None else _as_large(chosen, op.results[0])
-
-
-def _as_large(value: ir.Value, result: ir.Value) -> ir.Value | None:
-    """`value` with the sizes of `result`, None where these are open, or the element types differ."""
-    if is_alike(value, result):
-        return value
-    given, wanted = tensor_info(value.type), tensor_info(result.type)
-    if given is None or wanted is None or given.dtype != wanted.dtype:
-        return None
-    return create("torch.aten.expand", [value, integer_list(shape(result)), constant(False)], result.type)
+    return None if chosen is None else as_large(chosen, op.results[0])
 
 
 def _reduction(op: ir.Operation) -> ir.Value | None:

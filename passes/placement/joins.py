@@ -1,5 +1,6 @@
 """Tensors that are joined row by row, and what is computed for that alone: ATen's work, without a copy before it."""
 
+from collections.abc import Sequence
 from math import prod
 
 from torch_mlir import ir
@@ -15,7 +16,7 @@ from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind, row
 from dovetail.dialects.torch_facts.out_overloads import out_overload
 from dovetail.dialects.torch_facts.row import Joins
 from dovetail.dialects.torch_facts.transposition import SMALLEST, reorders
-from dovetail.dialects.torch_facts.types import shaped_info, tensor_info
+from dovetail.dialects.torch_facts.types import TensorInfo, shaped_info, tensor_info
 from dovetail.passes.placement.scattered_views import is_scattered
 from dovetail.passes.rewriting.constants import integer
 
@@ -49,19 +50,28 @@ def _is_for_libraries(op: ir.Operation) -> bool:
     return all(kind(each) is Kind.LIBRARY or (is_view(each) and _is_for_libraries(each)) for each in takers)
 
 
+def _joined_floats(op: ir.Operation) -> tuple[TensorInfo, int, Sequence[ir.Value]] | None:
+    """The result of an op that joins floats, along which dimension, and the parts; None of others, or of open sizes."""
+    if row(op).joins is not Joins.ALONG:
+        return None
+    result, dim = tensor_info(op.results[0].type), integer(op.operands[1])
+    listed = producer(op.operands[0])
+    if result is None or dim is None or listed is None or not result.is_floating_point:
+        return None
+    return result, dim, list(listed.operands)
+
+
 def kernels_write_parts(op: ir.Operation) -> bool:
     """Whether kernels of a GPU compute all that `op` joins, for it alone, and can write it where it is joined.
 
     They write vectors of 16 bytes, so that each part of a row must be of such.
     """
-    if row(op).joins is not Joins.ALONG:
+    join = _joined_floats(op)
+    if join is None:
         return False
-    result, dim = tensor_info(op.results[0].type), integer(op.operands[1])
-    listed = producer(op.operands[0])
-    if result is None or dim is None or listed is None or not result.is_floating_point:
-        return False
-    infos = [tensor_info(value.type) for value in listed.operands]
-    made = [producer(value) for value in listed.operands]
+    result, dim, parts = join
+    infos = [tensor_info(value.type) for value in parts]
+    made = [producer(value) for value in parts]
     if not 2 <= len(infos) <= _MOST_PARTS or result.itemsize > 4 or result.numel < SMALLEST:
         return False
     return all(
@@ -78,20 +88,18 @@ def selects_parts(op: ir.Operation, device: str) -> bool:
     Parts are short, of one size, and of whole vectors of 16 bytes; some pointwise op takes the result, or, on a
     GPU, computes one: what a CPU computes for a join alone is written in place.
     """
-    if row(op).joins is not Joins.ALONG:
+    join = _joined_floats(op)
+    if join is None:
         return False
-    result, dim = tensor_info(op.results[0].type), integer(op.operands[1])
-    listed = producer(op.operands[0])
-    if result is None or dim is None or listed is None or not result.is_floating_point:
-        return False
-    infos = [tensor_info(value.type) for value in listed.operands]
+    result, dim, parts = join
+    infos = [tensor_info(value.type) for value in parts]
     first = infos[0] if infos else None
     if not 2 <= len(infos) <= _MOST_CHOICES or first is None or first.dtype != result.dtype:
         return False
     length = prod(first.shape[dim:])
     if any(each != first for each in infos) or length * first.itemsize % 16 or not 0 < length <= _LONGEST_CHOICE:
         return False
-    others = [*users(*op.results), *(map(producer, listed.operands) if device == "cuda" else ())]
+    others = [*users(*op.results), *(map(producer, parts) if device == "cuda" else ())]
     return any(each is not None and kind(each) is Kind.POINTWISE for each in others)
 
 

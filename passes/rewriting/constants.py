@@ -1,4 +1,4 @@
-"""The Python numbers behind operands, ops that make such numbers, and tensors of them."""
+"""The Python numbers behind operands, and ops that take such numbers: lists, tensors of them, casts, expansions."""
 
 from collections.abc import Sequence
 
@@ -13,11 +13,12 @@ from dovetail.dialects.torch_facts.scalar_types import SCALAR_TYPES
 from dovetail.dialects.torch_facts.types import (
     require_shaped_info,
     require_tensor_info,
+    tensor_info,
     tensor_type,
     torch_type,
     with_dtype,
 )
-from dovetail.passes.rewriting.rules import create
+from dovetail.passes.rewriting.rules import create, is_alike, shape
 
 ARANGE = "torch.aten.arange.start_step"
 
@@ -74,6 +75,16 @@ def cast(value: ir.Value, dtype: str) -> ir.Value:
     none = constant_none()
     operands = [value, dtype_number(dtype), none, none, none, constant(False), none]
     return create("torch.aten._to_copy", operands, with_dtype(value.type, dtype))
+
+
+def as_large(value: ir.Value, result: ir.Value) -> ir.Value | None:
+    """`value` with the sizes of `result`, None where these are open, or the element types differ."""
+    if is_alike(value, result):
+        return value
+    given, wanted = tensor_info(value.type), tensor_info(result.type)
+    if given is None or wanted is None or given.dtype != wanted.dtype:
+        return None
+    return create("torch.aten.expand", [value, integer_list(shape(result)), constant(False)], result.type)
 
 
 def full(
