@@ -6,6 +6,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+import torch._functorch.aot_autograd  # noqa: F401 (asks for a folder once: a test that has none would spoil the rest)
 
 from dovetail.backends.compiling import compiler_runs, iree
 from dovetail.backends.compiling.source import SCRIPT
