@@ -65,10 +65,10 @@ class CudaTarget(Target):
         float32; it says what it is compiled for."""
         from dovetail.backends.elementary.widened import with_wide_functions  # needs MLIR, which what only runs has not
 
-        text, start = with_wide_functions(text), "module {"
-        if not text.startswith(start):
+        aliases, start, rest = with_wide_functions(text).partition("module {")
+        if not start or not all(line.startswith("#") for line in aliases.splitlines()):
             raise ValueError(f"expected a module without attributes, got {text.partition(chr(10))[0]!r}")
-        return f"module attributes {{hal.device.targets = [{self.attribute()}]}} {text.removeprefix('module ')}"
+        return f"{aliases}module attributes {{hal.device.targets = [{self.attribute()}]}} {{{rest}"
 
     def attribute(self) -> str:
         """IREE's attribute for one such GPU."""

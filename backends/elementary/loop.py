@@ -82,7 +82,7 @@ def loop(
         linalg.YieldOp(yielded)
     computed = list(made.results)
     if row_sum is not None and len(require_shaped_info(row_sum.type).shape) == len(info.shape):
-        computed[1] = _with_last_dimension(computed[1])
+        computed[1] = with_last_dimension(computed[1])
     return computed
 
 
@@ -100,7 +100,7 @@ def sizes_of(value: ir.Value) -> list[int | ir.Value]:
     ]
 
 
-def _with_last_dimension(value: ir.Value) -> ir.Value:
+def with_last_dimension(value: ir.Value) -> ir.Value:
     """`value` with a last dimension of size 1."""
     type_ = ir.RankedTensorType(value.type)
     rank = type_.rank

@@ -2,6 +2,7 @@
 
 from torch_mlir import ir
 
+from dovetail.backends.elementary.half_softmax import EXP, approximate_softmaxes
 from dovetail.dialects.context import make_context
 from dovetail.dialects.reading import body
 from dovetail.dialects.torch_facts.element_types import HALF_PRECISION
@@ -16,11 +17,16 @@ _CONVERSION = "torch.prims.convert_element_type"
 def with_wide_functions(text: str) -> str:
     """`text`, in the torch dialect, with conversions around what MLIR takes apart in half precision.
 
+    Softmaxes that are rounded to it say that they may be approximated (`half_softmax.py`).
+
     Text that does not parse stays: IREE's compiler, which parses it again, says why.
     """
-    if _STEPWISE not in text:
+    if _STEPWISE not in text and f"{EXP} " not in text:
         return text
-    with make_context(), ir.Location.unknown():
+    context = make_context()
+    # IREE's input converts between torch's tensors and MLIR's own by a dialect that the bindings don't know.
+    context.allow_unregistered_dialects = True
+    with context, ir.Location.unknown():
         try:
             module = ir.Module.parse(text)
         except ir.MLIRError:
@@ -28,6 +34,7 @@ def with_wide_functions(text: str) -> str:
         for function in module.body.operations:
             for op in [op for op in body(function) if op.name == _STEPWISE]:
                 _widen(op)
+            approximate_softmaxes(function)
         return str(module)
 
 

@@ -1,7 +1,8 @@
 """Functions of half precision by the GPU's own approximations, a few instructions each where the library's take dozens.
 
 Only where the result is rounded to half precision at once, of whose last place the error is about an eighth: the
-`tanh` of float16, which has three bits more than bfloat16, is the library's.
+`tanh` of float16, which has three bits more than bfloat16, is the library's. And where the text says so, of softmaxes
+that are rounded later (`backends/elementary/half_softmax.py`).
 """
 
 from collections.abc import Callable
@@ -47,6 +48,11 @@ def _exp(x: ir.Value) -> ir.Value:
     return _instruction("ex2.approx.f32", _op("llvm.fmul", x, _constant(_LOG2_E)))
 
 
+def _exp2(x: ir.Value) -> ir.Value:
+    """2^-22 of the result; 0 where that would be subnormal."""
+    return _instruction("ex2.approx.ftz.f32", x)
+
+
 def _sigmoid(x: ir.Value) -> ir.Value:
     """A quarter of 1 / ((1 + exp(-x)) / 4), whose terms stay where nothing is to be scaled: 2^-17 of the result."""
     power = _instruction("ex2.approx.ftz.f32", _op("llvm.intr.fma", x, _constant(-_LOG2_E), _constant(-2.0)))
@@ -57,18 +63,25 @@ def _sigmoid(x: ir.Value) -> ir.Value:
 TANH = Approximation(1.2345681e30, _tanh)
 EXP = Approximation(1.2345682e30, _exp)
 SIGMOID = Approximation(1.2345683e30, _sigmoid)
-APPROXIMATIONS = (TANH, EXP, SIGMOID)
+EXP2 = Approximation(1.2345684e30, _exp2)
+APPROXIMATIONS = (TANH, EXP, SIGMOID, EXP2)
 
 
 def approximation(op: ir.Operation) -> tuple[Approximation, ir.Value] | None:
-    """What computes `op`, and of which number of half precision; None where nothing here does."""
+    """What computes `op`, and of which number; None where nothing here does."""
     type_ = op.results[0].type if len(op.results) == 1 else None
     if op.name == "math.tanh" and isinstance(type_, ir.BF16Type):
         return TANH, op.operands[0]
     if op.name == "math.exp" and isinstance(type_, _HALVES):
         return EXP, op.operands[0]
+    if op.name == "math.exp2" and _may_be_approximated(op):
+        return EXP2, op.operands[0]
     argument = _argument_of_sigmoid(op) if op.name == "arith.truncf" and isinstance(type_, _HALVES) else None
     return None if argument is None else (SIGMOID, argument)
+
+
+def _may_be_approximated(op: ir.Operation) -> bool:
+    return "afn" in str(op.attributes["fastmath"]) if "fastmath" in op.attributes else False
 
 
 def _argument_of_sigmoid(op: ir.Operation) -> ir.Value | None:

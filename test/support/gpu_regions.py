@@ -81,6 +81,36 @@ def record_of(text: str, compiled: LaunchPlan) -> PlanRecord | OpenRecord:
 _SUM = "torch.aten.sum.dim_IntList"
 _SUM_TYPES = "!torch.list<int>, !torch.bool, !torch.none"
 SOFTMAX = "%y = torch.aten._softmax %x, %one, %false : !X, !torch.int, !torch.bool -> !X"
+
+
+def rounded_softmax(shape: str, dtype: str, *, is_log: bool = False) -> str:
+    """A region of a softmax of rows, or of its logarithm, in float32, as they are traced: rounded in the end."""
+    *rows, _ = shape.split(",")
+    wide, kept = (f"!torch.vtensor<[{each}],f32>" for each in (shape, ",".join([*rows, "1"])))
+    end = (
+        f"""%log = torch.aten.log %sum : {kept} -> {kept}
+    %w = torch.aten.sub.Tensor %less, %log, %one : {wide}, {kept}, !torch.int -> {wide}"""
+        if is_log
+        else f"%w = torch.aten.div.Tensor %e, %sum : {wide}, {kept} -> {wide}"
+    )
+    return region(
+        shape,
+        dtype,
+        f"""%six = torch.constant.int 6
+    %number = torch.constant.int {_NUMBERS[dtype]}
+    %end = torch.constant.int -1
+    %true = torch.constant.bool true
+    %last = torch.prim.ListConstruct %end : (!torch.int) -> !torch.list<int>
+    %wide = torch.prims.convert_element_type %x, %six : !X, !torch.int -> {wide}
+    %largest = torch.aten.amax %wide, %last, %true : {wide}, !torch.list<int>, !torch.bool -> {kept}
+    %less = torch.aten.sub.Tensor %wide, %largest, %one : {wide}, {kept}, !torch.int -> {wide}
+    %e = torch.aten.exp %less : {wide} -> {wide}
+    %sum = {_SUM} %e, %last, %true, %none : {wide}, {_SUM_TYPES} -> {kept}
+    {end}
+    %y = torch.prims.convert_element_type %w, %number : {wide}, !torch.int -> !X""",
+    )
+
+
 TANH = "%y = torch.aten.tanh %x : !X -> !X"
 COLUMNS = (
     "%y = torch.aten.sum.dim_IntList %x, %rows, %false, %none : !X, !torch.list<int>, !torch.bool, !torch.none -> !Y"

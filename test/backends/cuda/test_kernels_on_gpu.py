@@ -16,7 +16,15 @@ from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.statements.plans import digest, plans
 from dovetail.passes.launches.import_plans import import_plans
 from dovetail.runtime.cuda.read_plan import load_cuda_plan
-from test.support.gpu_regions import COLUMNS, SOFTMAX, moments_of_parts, region, rounded_columns, turn
+from test.support.gpu_regions import (
+    COLUMNS,
+    SOFTMAX,
+    moments_of_parts,
+    region,
+    rounded_columns,
+    rounded_softmax,
+    turn,
+)
 from test.support.special_values import all_numbers
 
 pytestmark = pytest.mark.cuda
@@ -184,6 +192,44 @@ def test_functions_of_special_numbers(name: str):
     y = torch.empty_like(x)
     run(x, y)
     torch.testing.assert_close(y, getattr(torch, name)(x), rtol=1e-6, atol=0, equal_nan=True)
+
+
+def _telling_rows(shape: tuple[int, int], dtype: torch.dtype) -> torch.Tensor:
+    """Rows whose softmaxes are subnormal numbers, or none at all, in part or whole."""
+    torch.manual_seed(0)
+    rows, length = shape
+    x = (torch.randn(shape, device="cuda") * torch.logspace(-2, 2, rows, device="cuda")[:, None]).to(dtype)
+    inf, nan = float("inf"), float("nan")
+    x[1::16, 0], x[2::16, :] = inf, -inf
+    x[3::16, length // 2], x[4::16, 1:] = nan, -inf
+    x[5::16, :], x[6::16, 0] = 3, 1e4
+    x[7::16] = -torch.linspace(0, 110, length, device="cuda", dtype=torch.float64).to(dtype)
+    return x
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f16"])
+@pytest.mark.parametrize(
+    "shape", [(512, 3001), (256, 4096), (64, 16384), (4096, 64), (4096, 768), (64, 50257)], ids=str
+)
+def test_softmaxes_of_half_precision(shape: tuple[int, int], dtype: str):
+    """Catches an approximation that is less exact than eager's by more than what rounding adds, a subnormal number that
+    is 0, a row of no numbers that is some, and sums that start from something else than 0."""
+    x = _telling_rows(shape, DTYPES[dtype])
+    texts = {is_log: rounded_softmax(",".join(map(str, shape)), dtype, is_log=is_log) for is_log in (False, True)}
+    major, minor = torch.cuda.get_device_capability()
+    target = target_for_device(f"cuda:sm_{major}{minor}")
+    outcomes = compile_regions({str(key): text for key, text in texts.items()}, target, timeout=120, plans=True)
+    for is_log, text in texts.items():
+        outcome, y = outcomes[str(is_log)], torch.empty_like(x)
+        assert isinstance(outcome, LaunchPlan), outcome
+        _runner(text, outcome)(x, y)
+        function = torch.log_softmax if is_log else torch.softmax
+        eager, exact, found = function(x, 1).double(), function(x.double(), 1), y.double()
+        is_number = exact.isfinite() & eager.isfinite()
+        torch.testing.assert_close(found[~is_number], eager[~is_number], rtol=0, atol=0, equal_nan=True)
+        least = 2.0**-22 if is_log else 0.0
+        error, allowed = (found - exact).abs()[is_number], 3 * (eager - exact).abs()[is_number].clamp_min(least)
+        assert (error <= allowed).all(), (x[is_number][error > allowed], found[is_number][error > allowed])
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
