@@ -83,8 +83,8 @@ class Target(ABC):
         return ()
 
     @abstractmethod
-    def plainer(self, failure: str, refused: Mapping[str, str]) -> Self | None:
-        """This target, compiled for in a plainer way, since `failure` came of this one; None if there is none.
+    def plainer(self, region: str, failure: str, refused: Mapping[str, str]) -> Self | None:
+        """This target, with `region` compiled in a plainer way after this one gave `failure`; None if there is none.
 
         `refused` are the kernels that it is about, by name, with the reason for each; none where it is about all.
         """

@@ -93,7 +93,7 @@ class CpuTarget(Target):
         """Blocks, where they are asked for."""
         return {"flow": "cut into blocks"} if self.by_blocks else {}
 
-    def plainer(self, failure: str, refused: Mapping[str, str]) -> "CpuTarget | None":
+    def plainer(self, region: str, failure: str, refused: Mapping[str, str]) -> "CpuTarget | None":
         """Without blocks; without them, there is one way to compile for CPUs."""
         return replace(self, by_blocks=False) if self.by_blocks else None
 

@@ -103,7 +103,7 @@ class BatchCompiler:
     def _compile_plainer(self, key: str, region: str, source: str, run: Run) -> Outcome:
         """What becomes of a region after `run` of its `source` failed: the target may know a plainer way."""
         assert run.failure is not None
-        plainer = self.target.plainer(run.failure, run.refused)
+        plainer = self.target.plainer(region, run.failure, run.refused)
         if plainer is None:
             return _failed(key, source, self.target, run)
         log.info("region %s is compiled in a plainer way: %s", key[:16], run.failure)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from dovetail.backends.base_target import COMMON_FLAGS, Target, sources_digest
 from dovetail.backends.compiling.compiler_runs import CompilerRuns, Run
 from dovetail.backends.cuda.assembler import Assembled, assemble, assembler_version
+from dovetail.backends.cuda.assertions import with_assertions
 from dovetail.backends.cuda.waits import waiting
 
 
@@ -89,19 +90,25 @@ class CudaTarget(Target):
         """One kernel of what belongs together, tiles, and the library's functions, unless IREE's own are asked for."""
         return _CHECKS if self.why_plain else _EDITS
 
-    def plainer(self, failure: str, refused: Mapping[str, str]) -> "CudaTarget | None":
-        """Kernels as IREE makes them, where ours could not be made: those that were refused, then all."""
+    def plainer(self, region: str, failure: str, refused: Mapping[str, str]) -> "CudaTarget | None":
+        """Kernels as IREE makes them, where ours could not be made: those that were refused, then all.
+
+        Not all of a region that gathers at positions which are checked: by the last edit of kernels.
+        """
         if self.why_plain:
             return None
         plain = dict(self.plain_kernels)
         if refused and plain.keys().isdisjoint(refused):
             return replace(self, plain_kernels=tuple((plain | dict(refused)).items()))
-        return replace(self, why_plain=failure)
+        from dovetail.dialects.torch_facts.in_regions import CHECKED_GATHER
+
+        return None if f"{CHECKED_GATHER} " in region else replace(self, why_plain=failure)
 
     def assembled(self, code: bytes, timeout: float, runs: CompilerRuns) -> Assembled | Run:
         """A cubin of the PTX `code`, or that itself where there is no assembler, or no code; the run if it failed."""
         if not code:
             return Assembled(code)
+        code = with_assertions(code)
         none = code, frozenset[str]()
         edited, waits = waiting(code) if ARCHITECTURES[self.architecture].overlaps else none
         made = assemble(edited, self.architecture, timeout, runs)

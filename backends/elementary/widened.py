@@ -2,10 +2,12 @@
 
 from torch_mlir import ir
 
+from dovetail.backends.elementary.checked_gathers import check_gathers
 from dovetail.backends.elementary.half_softmax import EXP, approximate_softmaxes
 from dovetail.dialects.context import make_context
 from dovetail.dialects.reading import body
 from dovetail.dialects.torch_facts.element_types import HALF_PRECISION
+from dovetail.dialects.torch_facts.in_regions import CHECKED_GATHER
 from dovetail.dialects.torch_facts.scalar_types import SCALAR_TYPES
 from dovetail.dialects.torch_facts.types import require_shaped_info, torch_type, with_dtype
 
@@ -21,7 +23,7 @@ def with_wide_functions(text: str) -> str:
 
     Text that does not parse stays: IREE's compiler, which parses it again, says why.
     """
-    if _STEPWISE not in text and f"{EXP} " not in text:
+    if not any(f"{name} " in text for name in (_STEPWISE, EXP, CHECKED_GATHER)):
         return text
     context = make_context()
     # IREE's input converts between torch's tensors and MLIR's own by a dialect that the bindings don't know.
@@ -35,6 +37,7 @@ def with_wide_functions(text: str) -> str:
             for op in [op for op in body(function) if op.name == _STEPWISE]:
                 _widen(op)
             approximate_softmaxes(function)
+            check_gathers(function)
         return str(module)
 
 

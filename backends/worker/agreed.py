@@ -10,3 +10,9 @@ It answers with the number, or with the status that the fork ended with, 0 while
 
 CANNOT_START = 127
 """The exit status of a command that can't be started; the reason is on its stderr."""
+
+ASSERTION = "dovetail_assertion"
+"""The name in PTX of the text that a check of a position which fails is told by."""
+
+CHECK_BITS = 0x7E70 << 48
+"""And below 2^32 the number of positions: as float64, the divisor of the remainder that stands for a check of one."""

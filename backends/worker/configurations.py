@@ -62,7 +62,8 @@ MOST_ELEMENTS = 64
 def rows(loops: Loops) -> Distribution | None:
     """Whole rows in registers, read once, reduced by as many threads as have some 16 elements each, or 32 half as long.
 
-    Of many rows of at most 1024 elements, a subgroup has one each. `bits` are those that lie in memory along a row.
+    Of many rows of at most 1024 elements, a subgroup has one each; one row alone, all the threads that there can be.
+    `bits` are those that lie in memory along a row.
     """
     if not loops.reduces_rows or loops.written > 32:
         return None
@@ -79,7 +80,8 @@ def rows(loops: Loops) -> Distribution | None:
         return _short_rows(loops, lanes, vector)
     if lanes % LANES == 0 and extent <= _LONG and _has_many_rows(loops):
         return _rows_together(loops, _ROWS_TOGETHER, LANES, vector, extent)
-    threads = divisor(lanes, _threads_of_row(extent, loops.bits))
+    is_alone = prod(loops.extents[:-1]) == 1
+    threads = divisor(lanes, MOST_THREADS if is_alone else _threads_of_row(extent, loops.bits))
     if threads < LANES:
         return _odd_rows(loops) if loops.is_open else None
     tile = threads * vector

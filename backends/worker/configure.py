@@ -105,7 +105,8 @@ def _rows(kernel: ir.Operation, nests: list[_Nest], reductions: list[_Nest]) -> 
     if any(nest.loops.extents != root.loops.extents for nest in reductions):
         return "IREE's tiles: rows of several lengths"
     whole = [nest for nest in nests if nest.loops.extents == root.loops.extents]
-    ends = [nest for nest in nests if nest.is_tiled and not nest.loops.reduces] or whole[-1:]
+    # What is computed of single numbers behind them, one thread computes, whether IREE tiles it or not.
+    ends = [nest for nest in nests if nest.is_tiled and not nest.loops.reduces and nest.loops.extents] or whole[-1:]
     # What a kernel stores along the way, too: each thread would compute and store all of a row that has no tiles.
     stored = [nest for nest in whole if any("store" in use.owner.name for each in nest.op.results for use in each.uses)]
     ends += [nest for nest in stored if nest not in ends]

@@ -2,6 +2,7 @@
 
 from iree.compiler import ir
 
+from dovetail.backends.worker.checks import check_positions
 from dovetail.backends.worker.math_functions import APPROXIMATED, MEANT, REMAINDER
 from dovetail.backends.worker.neighbours import join_neighbours
 from dovetail.backends.worker.walk import create, kernels, producer, replace, walk
@@ -22,10 +23,12 @@ def finish(text: bytes) -> bytes:
       function is rounded: over the whole range of numbers, which the faster division is not right on.
     - Products and sums stay as they are, each rounded, as by eager's kernels.
     - A number becomes one of bfloat16 by the instruction for it.
+    - What stands for a check of a position becomes it.
     """
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse(text)
         for kernel in kernels(module, "llvm.func"):
+            check_positions(kernel, _number)
             if _name_functions(kernel):
                 _divide(kernel)
             _round_bfloat16(kernel)

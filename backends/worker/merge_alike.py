@@ -39,7 +39,7 @@ def _apart(graph: TensorGraph) -> set[int]:
     """Loops over elements, in the order of memory, of the function's arguments, for nothing but its results."""
     found: set[int] = set()
     for number in reversed(range(len(graph.ops))):
-        users = [user for user in graph.users({number}) if graph.ops[user].name not in _ENDS]
+        users = [user for user in graph.users({number}) if not _is_end(graph, user)]
         loops = graph.loops[number]
         if loops and not loops.reduces and is_mergeable(graph, number) and found.issuperset(users):
             found.add(number)
@@ -50,6 +50,12 @@ def _apart(graph: TensorGraph) -> set[int]:
         if not (is_alone and in_order):
             found.discard(number)
     return found
+
+
+def _is_end(graph: TensorGraph, number: int) -> bool:
+    """Whether op `number` gives the function's result; a barrier may also stand before what takes it."""
+    behind = (graph.ops[user].name for user in graph.users({number}))
+    return graph.ops[number].name in _ENDS and all(name.startswith(("hal.", "util.")) for name in behind)
 
 
 def _batches(graph: TensorGraph, families: list[list[int]], inside: set[int], most: int) -> Iterator[list[int]]:

@@ -14,18 +14,24 @@ from dovetail.dialects.torch_facts.types import shaped_info, tensor_info
 
 GATHERS = "torch.aten.index_select"
 """The op by which regions gather: the second of three dimensions, whole pixels of images that lie channels last."""
+CHECKED_GATHER = "torch.aten.gather"
+"""The op by which regions for GPUs gather one number of each row, at positions that their kernels check."""
 _ALONG = 1
+_GATHERED = ("float32", "float16", "bfloat16")
+_MOST_CHECKED = 2**32
+"""How long rows are whose positions a kernel checks, at most."""
 _INDEX = 2
 """The position of its operand that says where it reads."""
 _INSIDE = (*IN_REGIONS, Kind.CONSTANT, Kind.VIEW)
 
 
 def may_stand_in_regions(op: ir.Operation, device: str) -> bool:
-    """Whether regions of a type of `device` may hold `op`: no library's, but a GPU's gathers within range.
+    """Whether regions of a type of `device` may hold `op`: no library's, but a GPU's gathers.
 
-    Compiled code gathers without the check that ATen makes, so what is not proved here would read any memory.
+    Compiled code gathers pixels without the check that ATen makes, so what is not proved here would read any memory.
+    Where it gathers one number of each row, kernels check as ATen's do.
     """
-    return kind(op) in _INSIDE or (device == "cuda" and op.name == GATHERS and not broken_gather(op))
+    return kind(op) in _INSIDE or (device == "cuda" and op.name in _RULES and not broken_gather(op))
 
 
 def broken_sizes(op: ir.Operation) -> str:
@@ -67,7 +73,23 @@ def positions(ops: Iterable[ir.Operation]) -> set[ir.Value]:
 
 
 def broken_gather(op: ir.Operation) -> str:
-    """What is wrong with a gather that stands in a region, and what would be valid; "" where it is surely in range."""
+    """What is wrong with a gather in a region for a GPU, and what would be valid; "" if nothing is, or `op` is none."""
+    return _RULES[op.name](op) if op.name in _RULES else ""
+
+
+def _broken_check(op: ir.Operation) -> str:
+    source, index, result = (tensor_info(each.type) for each in (op.operands[0], op.operands[2], op.results[0]))
+    if source is None or index is None or result is None or len(source.shape) != 2 or number(op.operands[1]) != _ALONG:
+        return f"gathers in a region, expected it along dimension {_ALONG} of two of known sizes"
+    rows, length = source.shape
+    if source.dtype not in _GATHERED or result.dtype != source.dtype or index.dtype != "int64":
+        return f"gathers {source.dtype} by {index.dtype} in a region, expected {' or '.join(_GATHERED)} by int64"
+    if not index.shape == result.shape == (rows, 1) or not 0 < length < _MOST_CHECKED:
+        return f"gathers '{op.results[0].type}' in a region, expected one number of each of {rows} rows that have some"
+    return ""
+
+
+def _broken_unchecked(op: ir.Operation) -> str:
     source, index, result = (tensor_info(each.type) for each in (op.operands[0], op.operands[_INDEX], op.results[0]))
     if source is None or index is None or result is None or len(source.shape) != 3 or number(op.operands[1]) != _ALONG:
         return f"gathers in a region, expected it along dimension {_ALONG} of three of known sizes"
@@ -78,3 +100,6 @@ def broken_gather(op: ir.Operation) -> str:
         got = "some of which nothing is known" if found is None else f"such from {found.least} to {found.most}"
         return f"gathers in a region, unchecked: expected indices that surely lie from 0 to {valid.most}, got {got}"
     return ""
+
+
+_RULES = {GATHERS: _broken_unchecked, CHECKED_GATHER: _broken_check}

@@ -14,7 +14,7 @@ from dovetail.dialects.statements.calls import is_extern, written
 from dovetail.dialects.statements.operand_strides import broken_statement
 from dovetail.dialects.statements.recompute import RECOMPUTED_POLICIES, SAVED_POLICIES
 from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC
-from dovetail.dialects.torch_facts.in_regions import GATHERS, broken_gather, broken_sizes, may_stand_in_regions
+from dovetail.dialects.torch_facts.in_regions import broken_gather, broken_sizes, may_stand_in_regions
 from dovetail.dialects.torch_facts.names import LIST, LOAD, STORE
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind, row
 from dovetail.dialects.torch_facts.out_overloads import out_overload
@@ -60,7 +60,7 @@ def check_region_ops(ops: Sequence[ir.Operation], device: str) -> None:
             if broken := broken_sizes(op):
                 raise fail(op, broken)
             continue
-        broken = broken_gather(op) if op.name == GATHERS and device == "cuda" else ""
+        broken = broken_gather(op) if device == "cuda" else ""
         raise fail(op, broken or "has no place in a region, which IREE compiles")
 
 

@@ -11,7 +11,7 @@ from dovetail.dialects.sizes.expected import expected_info
 from dovetail.dialects.sizes.symbols import is_open_op, sizes_of
 from dovetail.dialects.statements.devices import NUMBER, Devices
 from dovetail.dialects.torch_facts import strides
-from dovetail.dialects.torch_facts.in_regions import may_stand_in_regions, positions
+from dovetail.dialects.torch_facts.in_regions import CHECKED_GATHER, may_stand_in_regions, positions
 from dovetail.dialects.torch_facts.ops import NAMESPACES, Kind, aten_name, kind, row
 from dovetail.dialects.torch_facts.row import Joins
 from dovetail.dialects.torch_facts.transposition import is_transposition
@@ -70,7 +70,7 @@ def _by_kind(op: ir.Operation, device: str) -> Placed | None:
         case Kind.VIEW:
             return "view", ""
         case Kind.LIBRARY:
-            is_gathered = may_stand_in_regions(op, device) and _computes_positions(op)
+            is_gathered = may_stand_in_regions(op, device) and _computes_positions(op) and _reads_memory(op)
             return None if is_gathered else left(reasons.KERNEL, kernel=facts.kernel.value)
         case Kind.UNKNOWN:
             return left(_unknown(op))
@@ -82,6 +82,12 @@ def _computes_positions(op: ir.Operation) -> bool:
     made = (producer(value) for value in positions([op]))
     computing = reachable((each for each in made if each is not None), operand_ops)
     return all(kind(each) is Kind.CONSTANT or placement_of(each) in ("region", "view") for each in computing)
+
+
+def _reads_memory(op: ir.Operation) -> bool:
+    """Whether no region has to store, for `op` that gathers one number of each row, what it computes."""
+    made = producer(op.operands[0])
+    return op.name != CHECKED_GATHER or made is None or placement_of(made) != "region"
 
 
 def _unknown(op: ir.Operation) -> Reason:

@@ -24,6 +24,7 @@ DECOMPOSITIONS = [
 
 # Where several ops are named: what a pass does with each, by its own rules.
 OWN_RULES = {
+    "backends/elementary/half_softmax.py": "the ops of a softmax, by the places of their operands",
     "backends/worker/numbers.py": "how MLIR compares integers, no ops",
     "backends/python/on_values.py": "PyTorch's function for each op",
     "dialects/torch_facts/arithmetic.py": "Python's operator for each op",

@@ -57,6 +57,14 @@ def held(found: Distribution | None) -> tuple[int, int, int]:
     return found.threads, found.thread[-1], found.tile[-1] // found.threads
 
 
+@pytest.mark.parametrize("bits", [16, 32, 64])
+def test_one_row_alone_has_all_threads(bits: int):
+    """Would catch 16 numbers after one another in each thread of the last sums of a loss, while nothing else runs."""
+    for one in (nest(4096, reduced=0, bits=bits), nest(1, 4096, reduced=1, bits=bits)):
+        assert held(rows(one))[0] == min(1024, 4096 * bits // 128)
+    assert held(rows(nest(2, 4096, reduced=1, bits=bits)))[0] < 1024
+
+
 def test_threads_hold_as_many_bytes_of_half_precision():
     """Would catch half as many bytes under way, and a row of 384 numbers whose 48 vectors no subgroups share."""
     assert held(rows(nest(8192, 4096, reduced=1, bits=16))) == (128, 8, 32)

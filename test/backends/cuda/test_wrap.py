@@ -365,7 +365,7 @@ REGIONS["counted"] = written(COUNTED, COUNTED_TYPES)
 def test_whole_numbers_are_compared_and_counted_by_many_threads(kernels: Callable):
     """Would catch one thread that goes over all targets of a cross entropy, since they are wide."""
     [step], _, _ = kernels("counted")
-    assert (step["tiling"], step["workgroup_size"]) == ("rows", [256, 1, 1])
+    assert (step["tiling"], step["workgroup_size"]) == ("rows", [1024, 1, 1])
 
 
 LOSS = f"""module {{
@@ -465,7 +465,7 @@ def test_a_count_and_what_it_counts_are_no_kernel_of_one_thread(kernels: Callabl
     """Would catch a mask stored by the kernel that counts it and goes on with the number: one thread did all."""
     steps, _, _ = kernels("count of what is stored")
     threads = {step["tiling"]: step["workgroup_size"][0] for step in steps}
-    assert (threads["pointwise"], threads["rows"]) == (128, 256)
+    assert (threads["pointwise"], threads["rows"]) == (128, 1024)
 
 
 TRUTHS = """module {

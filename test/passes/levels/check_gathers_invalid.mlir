@@ -301,7 +301,7 @@ module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
     %6 = torch.constant.int 6
     %none = torch.constant.none
     %false = torch.constant.bool false
-    // expected-error @below {{'torch.aten.gather' op has no place in a region, which IREE compiles}}
+    // expected-error @below {{'torch.aten.gather' op gathers in a region, expected it along dimension 1 of two of known sizes}}
     %out = torch.aten.gather %x, %1, %i, %false : !x, !torch.int, !torch.vtensor<[2,6,4],si64>, !torch.bool -> !o
     return %out : !o
   }
@@ -333,5 +333,159 @@ module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
     // expected-error @below {{'torch.aten.scatter_add' op has no place in a region, which IREE compiles}}
     %out = torch.aten.scatter_add %x, %1, %i, %y : !x, !torch.int, !torch.vtensor<[2,6,4],si64>, !o -> !x
     return %out : !x
+  }
+}
+
+// -----
+
+!x = !torch.vtensor<[4,8],f32>
+!i = !torch.vtensor<[4,1],si64>
+!o = !torch.vtensor<[4,1],f32>
+module attributes {dovetail.level = "program", dovetail.target = "cpu"} {
+  func.func @call() attributes {dovetail.role = "call"} {
+    call @forward() : () -> ()
+    return
+  }
+  func.func @forward() attributes {dovetail.role = "forward"} {
+    return
+  }
+  func.func private @region(%x: !x, %i: !i) -> !o attributes {dovetail.role = "region"} {
+    %dim = torch.constant.int 1
+    %false = torch.constant.bool false
+    // expected-error @below {{'torch.aten.gather' op has no place in a region, which IREE compiles}}
+    %out = torch.aten.gather %x, %dim, %i, %false : !x, !torch.int, !i, !torch.bool -> !o
+    return %out : !o
+  }
+}
+
+// -----
+
+!x = !torch.vtensor<[4,8],f32>
+!i = !torch.vtensor<[4,1],si32>
+!o = !torch.vtensor<[4,1],f32>
+module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
+  func.func @call() attributes {dovetail.role = "call"} {
+    call @forward() : () -> ()
+    return
+  }
+  func.func @forward() attributes {dovetail.role = "forward"} {
+    return
+  }
+  func.func private @region(%x: !x, %i: !i) -> !o attributes {dovetail.role = "region"} {
+    %dim = torch.constant.int 1
+    %false = torch.constant.bool false
+    // expected-error @below {{'torch.aten.gather' op gathers float32 by int32 in a region, expected float32 or float16 or bfloat16 by int64}}
+    %out = torch.aten.gather %x, %dim, %i, %false : !x, !torch.int, !i, !torch.bool -> !o
+    return %out : !o
+  }
+}
+
+// -----
+
+!x = !torch.vtensor<[4,8],f64>
+!i = !torch.vtensor<[4,1],si64>
+!o = !torch.vtensor<[4,1],f64>
+module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
+  func.func @call() attributes {dovetail.role = "call"} {
+    call @forward() : () -> ()
+    return
+  }
+  func.func @forward() attributes {dovetail.role = "forward"} {
+    return
+  }
+  func.func private @region(%x: !x, %i: !i) -> !o attributes {dovetail.role = "region"} {
+    %dim = torch.constant.int 1
+    %false = torch.constant.bool false
+    // expected-error @below {{'torch.aten.gather' op gathers float64 by int64 in a region, expected float32 or float16 or bfloat16 by int64}}
+    %out = torch.aten.gather %x, %dim, %i, %false : !x, !torch.int, !i, !torch.bool -> !o
+    return %out : !o
+  }
+}
+
+// -----
+
+!x = !torch.vtensor<[4,8],f32>
+!i = !torch.vtensor<[3,1],si64>
+!o = !torch.vtensor<[3,1],f32>
+module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
+  func.func @call() attributes {dovetail.role = "call"} {
+    call @forward() : () -> ()
+    return
+  }
+  func.func @forward() attributes {dovetail.role = "forward"} {
+    return
+  }
+  func.func private @region(%x: !x, %i: !i) -> !o attributes {dovetail.role = "region"} {
+    %dim = torch.constant.int 1
+    %false = torch.constant.bool false
+    // expected-error @below {{'torch.aten.gather' op gathers '!torch.vtensor<[3,1],f32>' in a region, expected one number of each of 4 rows that have some}}
+    %out = torch.aten.gather %x, %dim, %i, %false : !x, !torch.int, !i, !torch.bool -> !o
+    return %out : !o
+  }
+}
+
+// -----
+
+!x = !torch.vtensor<[4,0],f32>
+!i = !torch.vtensor<[4,1],si64>
+!o = !torch.vtensor<[4,1],f32>
+module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
+  func.func @call() attributes {dovetail.role = "call"} {
+    call @forward() : () -> ()
+    return
+  }
+  func.func @forward() attributes {dovetail.role = "forward"} {
+    return
+  }
+  func.func private @region(%x: !x, %i: !i) -> !o attributes {dovetail.role = "region"} {
+    %dim = torch.constant.int 1
+    %false = torch.constant.bool false
+    // expected-error @below {{'torch.aten.gather' op gathers '!torch.vtensor<[4,1],f32>' in a region, expected one number of each of 4 rows that have some}}
+    %out = torch.aten.gather %x, %dim, %i, %false : !x, !torch.int, !i, !torch.bool -> !o
+    return %out : !o
+  }
+}
+
+// -----
+
+!x = !torch.vtensor<[4,?],f32>
+!i = !torch.vtensor<[4,1],si64>
+!o = !torch.vtensor<[4,1],f32>
+module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
+  func.func @call() attributes {dovetail.role = "call"} {
+    call @forward() : () -> ()
+    return
+  }
+  func.func @forward() attributes {dovetail.role = "forward"} {
+    return
+  }
+  func.func private @region(%x: !x, %i: !i) -> !o attributes {dovetail.role = "region"} {
+    %dim = torch.constant.int 1
+    %false = torch.constant.bool false
+    // expected-error @below {{'torch.aten.gather' op gathers in a region, expected it along dimension 1 of two of known sizes}}
+    %out = torch.aten.gather %x, %dim, %i, %false : !x, !torch.int, !i, !torch.bool -> !o
+    return %out : !o
+  }
+}
+
+// -----
+
+!x = !torch.vtensor<[4,8],f32>
+!i = !torch.vtensor<[4,1],si64>
+!o = !torch.vtensor<[4,1],f32>
+module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
+  func.func @call() attributes {dovetail.role = "call"} {
+    call @forward() : () -> ()
+    return
+  }
+  func.func @forward() attributes {dovetail.role = "forward"} {
+    return
+  }
+  func.func private @region(%x: !x, %i: !i) -> !o attributes {dovetail.role = "region"} {
+    %dim = torch.constant.int 0
+    %false = torch.constant.bool false
+    // expected-error @below {{'torch.aten.gather' op gathers in a region, expected it along dimension 1 of two of known sizes}}
+    %out = torch.aten.gather %x, %dim, %i, %false : !x, !torch.int, !i, !torch.bool -> !o
+    return %out : !o
   }
 }
