@@ -22,6 +22,7 @@ VARIANTS: dict[str, Mapping[str, Any]] = {
     "aggressive-fusion": {"aggressive_fusion": True},
     "rows-by-twos": {"rows_by_twos": True},
     "by-blocks": {"by_blocks": True},
+    "by-parts": {"by_parts": True},
 }
 
 IREE_DRIVERS = ("local-sync", "local-task")
@@ -42,6 +43,7 @@ class CpuTarget(Target):
         aggressive_fusion: fuse more of a region's loops into one than IREE thinks good.
         rows_by_twos: cut loops into pieces of two rows, where IREE's own may have an odd number of them.
         by_blocks: cut loops that reach tensors across their rows into blocks; else what is transposed is copied before.
+        by_parts: have what computes parts of a concatenation write them where they belong; else they are copied there.
     """
 
     cpu: str = "host"
@@ -51,6 +53,7 @@ class CpuTarget(Target):
     aggressive_fusion: bool = False
     rows_by_twos: bool = False
     by_blocks: bool = False
+    by_parts: bool = False
     name = "llvm-cpu"
     device = "cpu"
     drivers = IREE_DRIVERS
@@ -90,17 +93,18 @@ class CpuTarget(Target):
 
     @property
     def edits(self) -> Mapping[str, str]:
-        """Blocks, where they are asked for."""
-        return {"flow": "cut into blocks"} if self.by_blocks else {}
+        """Blocks and parts, where they are asked for."""
+        parts = {"global-optimization": "write parts"} if self.by_parts else {}
+        return parts | ({"flow": "cut into blocks"} if self.by_blocks or self.by_parts else {})
 
     def plainer(self, region: str, failure: str, refused: Mapping[str, str]) -> "CpuTarget | None":
-        """Without blocks; without them, there is one way to compile for CPUs."""
-        return replace(self, by_blocks=False) if self.by_blocks else None
+        """Without edits; without them, there is one way to compile for CPUs."""
+        return replace(self, by_blocks=False, by_parts=False) if self.edits else None
 
     def decided_by(self) -> Iterator[str]:
         """Our own functions and edits and, for "host", this CPU's features."""
         yield sources_digest("elementary")
-        if self.by_blocks:
+        if self.edits:
             yield str(self.edits)
         if self.cpu == "host":
             yield host_cpu()

@@ -96,7 +96,7 @@ class _Reader:
             "constants": [constant.hex() for constant in self.constants],
             "steps": self.steps,
         }
-        return forward_copies(plan) if any(self.codes[name].is_for_gpu for name in self.executables) else plan
+        return forward_copies(plan)
 
     def _check_order(self) -> None:
         """What the queue does, in the order of the text: each must wait for nothing that comes after it.

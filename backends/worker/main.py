@@ -63,10 +63,11 @@ def _module(name: str) -> ModuleType:
     return import_module(f"dovetail.backends.worker.{name}")
 
 
-_EDITS = ("blocks", "configure", "constant_terms", "early_results", "finish", "lanes_of_reductions", "wrap")
+_EDITS = ("blocks", "configure", "constant_terms", "early_results", "finish", "lanes_of_reductions", "parts", "wrap")
 TASKS: Mapping[str, Task] = {
     "plans": lambda asked, text: _module("host_program").read_plans(text, asked["names"]),
     "wrap": lambda _, text: ({}, _module("wrap").wrap(text)),
+    "write parts": lambda _, text: ({}, _module("parts").write_parts(text)),
     "cut into blocks": lambda _, text: ({}, _module("blocks").cut_into_blocks(text)),
     "read results": lambda _, text: ({}, _module("early_results").read_results(text)),
     "configure": lambda asked, text: _module("configure").configure(text, dict(asked["plain"])),

@@ -16,11 +16,11 @@ from dovetail.backends.worker.gathers import merge_gathers
 from dovetail.backends.worker.loops import Loops
 from dovetail.backends.worker.merge_alike import merge_alike
 from dovetail.backends.worker.merged_loops import inputs, is_mergeable, merge
+from dovetail.backends.worker.parts import enclose, wrap_parts
 from dovetail.backends.worker.tensor_graph import LOOPS, TensorGraph
 from dovetail.backends.worker.walk import producer
 
 Shape = tuple[int, ...]
-_INSERT = "tensor.insert_slice"
 _MOST_SUMS = 3
 """Of columns, in one kernel: more do not fit into its registers."""
 _SMALL = 1 << 17
@@ -35,24 +35,13 @@ def wrap(text: bytes) -> bytes:
             if function.operation.name == "util.func" and len(function.regions[0].blocks):
                 block = function.regions[0].blocks[0]
                 merge_gathers(block)
-                _wrap_parts(block)
+                wrap_parts(block)
                 for shape in _shapes(TensorGraph(block)):
                     _wrap_rows(block, shape)
                 _merge_columns(block)
                 _widen_where_rounded(block)
                 merge_alike(block)
         return str(module).encode()
-
-
-def _wrap_parts(block: ir.Block) -> None:
-    graph = TensorGraph(block)
-    inserts = [number for number, op in enumerate(graph.ops) if op.name == _INSERT]
-    by_element = {number for number, loops in enumerate(graph.loops) if loops is None or not loops.reduces}
-    for number in inserts:
-        part = graph.needed_by(graph.needs[number][:1], by_element)
-        if any(graph.loops[each] for each in part):
-            _enclose(graph, part | {number}, graph.ops[number].results)
-    graph.erase_unused(graph.needed_by(number for insert in inserts for number in graph.needs[insert]))
 
 
 def _wrap_rows(block: ir.Block, shape: Shape) -> None:
@@ -67,7 +56,7 @@ def _wrap_rows(block: ir.Block, shape: Shape) -> None:
     computed = {number for number in inside if graph.loops[number]}
     taken = {value for user in graph.users(computed) for value in graph.ops[user].operands}
     results = [value for number in sorted(computed) for value in graph.ops[number].results if value in taken]
-    region = _enclose(graph, inside, results)
+    region = enclose(graph, inside, results)
     graph.move_behind(computed, region)
     graph.erase_unused(inside)
 
@@ -115,7 +104,7 @@ def _part_columns(block: ir.Block) -> None:
             taken = {value for user in graph.users(made) for value in graph.ops[user].operands}
             results = [value for each in sorted(made) for value in graph.ops[each].results if value in taken]
             needs = (need for each in made for need in graph.needs[each])
-            region = _enclose(graph, made | graph.needed_by(needs, starts), results)
+            region = enclose(graph, made | graph.needed_by(needs, starts), results)
             graph.move_behind(made, region)
             graph.erase_unused(made)
 
@@ -270,20 +259,3 @@ def _compute_terms(graph: TensorGraph, inside: set[int], user: int, shape: Shape
     values = graph.copied(_elements(graph, inside, user, shape), ir.InsertionPoint(op))
     for index, value in enumerate(op.operands):
         op.operands[index] = values.get(value, value)
-
-
-def _enclose(graph: TensorGraph, inside: set[int], results: list[ir.Value]) -> ir.Operation:
-    """Makes, behind `inside`, a dispatch region of copies of it, whose results stand for `results` elsewhere."""
-    region = ir.Operation.create(
-        "flow.dispatch.region",
-        results=[value.type for value in results],
-        attributes={"operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0])},
-        regions=2,
-        ip=ir.InsertionPoint.after(graph.ops[max(inside)]),
-    )
-    block = region.regions[0].blocks.append()
-    values = graph.copied(inside, ir.InsertionPoint(block))
-    ir.Operation.create("flow.return", operands=[values[value] for value in results], ip=ir.InsertionPoint(block))
-    for value, result in zip(results, region.results, strict=True):
-        value.replace_all_uses_with(result)
-    return region

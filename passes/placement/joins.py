@@ -5,7 +5,7 @@ from math import prod
 
 from torch_mlir import ir
 
-from dovetail.dialects.dovetail import ReadOp
+from dovetail.dialects.dovetail import ReadOp, RefType
 from dovetail.dialects.memory.roots import is_view, memory_path, memory_root
 from dovetail.dialects.reading import is_used, made_by, producer, users
 from dovetail.dialects.sizes.expected import expected_info
@@ -16,9 +16,12 @@ from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind, row
 from dovetail.dialects.torch_facts.out_overloads import out_overload
 from dovetail.dialects.torch_facts.row import Joins
 from dovetail.dialects.torch_facts.transposition import SMALLEST, reorders
-from dovetail.dialects.torch_facts.types import TensorInfo, shaped_info, tensor_info
+from dovetail.dialects.torch_facts.types import TensorInfo, require_shaped_info, shaped_info, tensor_info
+from dovetail.passes.placement.iree_support import refusal_of
 from dovetail.passes.placement.scattered_views import is_scattered
 from dovetail.passes.rewriting.constants import integer
+from dovetail.passes.rewriting.rules import shape
+from dovetail.passes.rewriting.slices import slice_of
 
 _MOST_PARTS = 8
 """That have a launch each; ATen joins any number by one."""
@@ -26,6 +29,10 @@ _MOST_CHOICES = 4
 """Parts of which a kernel computes each element, to write one of them."""
 _LONGEST_CHOICE = 1024
 """Numbers of each part that lie next to each other: a workgroup then reads what its neighbours do not."""
+_LONG_PART = 64
+"""Numbers of a part of a row from which a CPU's loop over them pays."""
+_WIDE = (16, 32, 64)
+"""Bits of a number that several narrower ones may be read as."""
 _SCATTER = "aten.slice_scatter.default"
 """The library call that writes a slice where it belongs."""
 
@@ -61,10 +68,11 @@ def _joined_floats(op: ir.Operation) -> tuple[TensorInfo, int, Sequence[ir.Value
     return result, dim, list(listed.operands)
 
 
-def kernels_write_parts(op: ir.Operation) -> bool:
-    """Whether kernels of a GPU compute all that `op` joins, for it alone, and can write it where it is joined.
+def kernels_write_parts(op: ir.Operation, device: str) -> bool:
+    """Whether kernels compute all that `op` joins, for it alone, and can write it where it is joined.
 
-    They write vectors of 16 bytes, so that each part of a row must be of such.
+    They write vectors of 16 bytes, so that each part of a row must be of such. On a CPU rows are long, and parts are
+    computed of what the host has: else some part might be another region's, and IREE copies single elements.
     """
     join = _joined_floats(op)
     if join is None:
@@ -78,8 +86,34 @@ def kernels_write_parts(op: ir.Operation) -> bool:
         info is not None
         and (info.dtype, prod(info.shape[dim:]) * info.itemsize % 16) == (result.dtype, 0)
         and (op is not None and kind(op) is Kind.POINTWISE and len(users(*op.results)) == 1)
+        and (device != "cpu" or (prod(info.shape[dim:]) >= _LONG_PART and _is_one_loop(op)))
         for info, op in zip(infos, made, strict=True)
     )
+
+
+def _is_one_loop(op: ir.Operation) -> bool:
+    """Whether a region can compute `op` of what the host has, which it reads row by row."""
+    taken = [value for value in op.operands if shaped_info(value.type) is not None]
+    scattered = [made for made in map(producer, taken) if made is not None and is_scattered(made)]
+    is_read_in_rows = all(_is_shown(value) and _lies_in_rows(value) for value in taken)
+    return is_read_in_rows and all(map(_is_in_wide_numbers, scattered)) and not refusal_of(op, "cpu")
+
+
+def is_read_in_wide_numbers(view: ir.Operation) -> bool:
+    """Whether `view` takes one of each few numbers of a row, all for parts of a concatenation that kernels write."""
+    if not _is_in_wide_numbers(view):
+        return False
+    joins = [_joins(op) for op in users(*view.results)]
+    return bool(joins) and all(each and all(kernels_write_parts(join, "cpu") for join in each) for each in joins)
+
+
+def _is_in_wide_numbers(view: ir.Operation) -> bool:
+    """Whether `view` takes one of each few numbers of a row, which are as one number that a register holds."""
+    taken = slice_of(view.results[0])
+    if taken is None:
+        return False
+    sizes, bits = shape(taken.base), require_shaped_info(view.results[0].type).itemsize * 8 * taken.step
+    return taken.dim == len(sizes) - 1 and bits in _WIDE and taken.count * taken.step == sizes[-1]
 
 
 def selects_parts(op: ir.Operation, device: str) -> bool:
@@ -116,6 +150,8 @@ def is_computed_for_a_join(op: ir.Operation) -> bool:
     """
     if kind(op) is not Kind.POINTWISE or not (_is_joined(op) or _is_scattered(op, 1)):
         return False
+    if all(kernels_write_parts(join, "cpu") for join in _joins(op)) and _is_joined(op):
+        return False
     taken = [value for value in op.operands if shaped_info(value.type) is not None]
     if not all(map(_is_shown, taken)):
         return False
@@ -146,11 +182,15 @@ def _is_whole(view: ir.Operation) -> bool:
 
 def _is_joined(op: ir.Operation) -> bool:
     """Whether all that uses `op` joins it by rows."""
-    lists = users(*op.results)
-    if any(each.name != LIST for each in lists):
+    if any(each.name != LIST for each in users(*op.results)):
         return False
-    joins = [join for each in lists for join in users(*each.results)]
+    joins = _joins(op)
     return bool(joins) and all(row(each).joins is not Joins.NOT and joins_rows(each) for each in joins)
+
+
+def _joins(op: ir.Operation) -> list[ir.Operation]:
+    """What uses the lists that `op` stands in."""
+    return [join for each in users(*op.results) if each.name == LIST for join in users(*each.results)]
 
 
 def _is_scattered(op: ir.Operation, position: int) -> bool:
@@ -164,3 +204,9 @@ def _is_scattered(op: ir.Operation, position: int) -> bool:
 def _is_shown(value: ir.Value) -> bool:
     """Whether the host has `value` without a region's work, and in the order of its rows."""
     return isinstance(memory_root(value).owner, ir.Block) and not any(map(reorders, memory_path(value)))
+
+
+def _lies_in_rows(value: ir.Value) -> bool:
+    """Whether the memory that shows `value` lies row by row, so that a region takes it where it lies."""
+    type_ = memory_root(value).type
+    return not isinstance(type_, RefType) or RefType(type_).is_row_major

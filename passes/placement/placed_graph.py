@@ -16,6 +16,7 @@ from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.names import LIST, UNPACK
 from dovetail.dialects.torch_facts.ops import is_constant, row
 from dovetail.passes.base import fail
+from dovetail.passes.placement.joins import is_read_in_wide_numbers
 from dovetail.passes.placement.open_sizes import may_move
 from dovetail.passes.placement.scattered_views import is_scattered
 from dovetail.passes.rewriting.pointwise import converts
@@ -144,7 +145,9 @@ def _may_enter(view: ir.Operation, device: str) -> bool:
     tensors = [expected_info(value) for value in (*view.operands, *view.results)]
     if any(refused.holds(view.name, tensors, device) for refused in row(view).refused):
         return False
-    return not is_scattered(view, device) and (may_move(view, device) or not is_open_op(view))
+    if is_scattered(view, device) and not (device == "cpu" and is_read_in_wide_numbers(view)):
+        return False
+    return may_move(view, device) or not is_open_op(view)
 
 
 def _placement(op: ir.Operation) -> str:

@@ -111,7 +111,7 @@ def _joined(op: ir.Operation, device: str) -> Placed | None:
 
 def _joins_in_regions(op: ir.Operation, device: str) -> bool:
     """Whether a region joins rows no slower than ATen."""
-    return selects_parts(op, device) or (device == "cuda" and kernels_write_parts(op))
+    return selects_parts(op, device) or kernels_write_parts(op, device)
 
 
 def _laid_out(op: ir.Operation, device: str) -> Placed | None:

@@ -11,10 +11,12 @@ from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Module, body, operand_ops, users
 from dovetail.dialects.sizes.symbols import known_sizes
 from dovetail.dialects.statements.target import device_type
-from dovetail.dialects.torch_facts.ops import Kind, kind
+from dovetail.dialects.torch_facts.ops import Kind, kind, row
+from dovetail.dialects.torch_facts.row import Joins
 from dovetail.dialects.torch_facts.transposition import is_transposition, reordered
 from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info, tensor_info
 from dovetail.passes.base import Pass
+from dovetail.passes.placement.joins import joins_rows
 from dovetail.passes.rewriting.sums import MEANS, SUM, reduced_dims
 
 _LONG = 64
@@ -30,7 +32,8 @@ class CutIntoBlocksPass(Pass, name="cut-into-blocks", runs_at="regions"):
     Their loops read and write blocks, so that what is transposed needs no memory. Other ops IREE may merge with a
     transposition into loops that have no such blocks. Sums of columns go so, too, where nothing is transposed, rows
     that are summed and computed, of open length or some hundred numbers, and loops over rows that take fewer elements
-    of some tensor, which IREE can't make one loop over all elements.
+    of some tensor, which IREE can't make one loop over all elements. Where rows are joined the variant is `by-parts`:
+    what computes a part writes it where it belongs.
 
     Before:  `func @region(...) attributes {dovetail.role = "region"} { ...; %t = permute %x; %s = add %t, %y; ... }`
     After:   `func @region(...) attributes {dovetail.role = "region", dovetail.variant = "by-blocks"} { ... }`
@@ -40,10 +43,17 @@ class CutIntoBlocksPass(Pass, name="cut-into-blocks", runs_at="regions"):
         if device_type(module) != "cpu":
             return False
         regions = [each for each in Module(module).regions.values() if VARIANT not in each.attributes]
-        cut = [region for region in regions if _goes_by_blocks(body(region))]
-        for region in cut:
-            region.attributes[VARIANT] = ir.StringAttr.get("by-blocks", region.context)
+        cut = [(region, variant) for region in regions if (variant := _variant(body(region)))]
+        for region, variant in cut:
+            region.attributes[VARIANT] = ir.StringAttr.get(variant, region.context)
         return bool(cut)
+
+
+def _variant(ops: Sequence[ir.Operation]) -> str:
+    """What loops of `ops` go by; "" where they go as IREE has them."""
+    if any(row(op).joins is Joins.ALONG and joins_rows(op) for op in ops):
+        return "by-parts"
+    return "by-blocks" if _goes_by_blocks(ops) else ""
 
 
 def _goes_by_blocks(ops: Sequence[ir.Operation]) -> bool:

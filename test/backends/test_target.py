@@ -17,6 +17,7 @@ def test_every_field_decides_the_fingerprint():
     """A field left out of the fingerprint would load code from the cache that was compiled for something else."""
     changed = {"cpu": "generic", "data_tiling": True, "opt_level": "O1"}
     changed |= {"distribution": False, "aggressive_fusion": True, "rows_by_twos": True, "by_blocks": True}
+    changed["by_parts"] = True
     assert set(changed) == {field.name for field in dataclasses.fields(CpuTarget)}
     fingerprints = {CpuTarget().fingerprint(), *(CpuTarget(**{k: v}).fingerprint() for k, v in changed.items())}
     assert len(fingerprints) == 1 + len(changed)

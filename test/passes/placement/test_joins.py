@@ -22,13 +22,13 @@ def allocated_by(compiled: Callable, *arguments: torch.Tensor) -> int:
 
 
 def test_what_is_joined_is_written_where_it_belongs():
-    """Would catch a copy of steps before a region of one op, and a wrong half of the result."""
+    """Would catch a copy of steps before a region of one op, a wrong half of the result, and a call for a part."""
     dovetail.stats(reset=True)
     leaves = [torch.randn(512, 512, requires_grad=True) for _ in range(2)]
     assert_same(lambda x, y: torch.cat([x[:, ::2] * 2, y + 1], 1), *leaves)
     stats = dovetail.stats()
-    assert stats.library_calls["aten.add.Scalar", _WHY] == 1
-    assert stats.library_calls["aten.mul.Scalar", _WHY] == 2  # and in the backward
+    assert ("aten.add.Scalar", _WHY) not in stats.library_calls
+    assert stats.library_calls["aten.mul.Scalar", _WHY] == 1  # in the backward
     assert {*stats.copies} == {"value in memory of its own"}  # the gradient of `y`, a part of the tangent
 
 
@@ -160,7 +160,7 @@ def test_an_explanation_says_what_is_joined(op_by_op):
     """Would catch an explanation in which a join has no source, or that takes open strides of results for values."""
 
     def run(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        return torch.cat([x * 3, y + 1], 1)
+        return torch.cat([x * 3, y], 1)
 
     for dims in ([], [0, 1]):
         x, y = torch.randn(2, 300, 300)

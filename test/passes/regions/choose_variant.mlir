@@ -12,7 +12,7 @@
 !r = !dovetail.ref<!v, strided<[1]>>
 
 // MISSING: 'builtin.module' op has no region '@forward_region_7', it has @forward_region_0, @forward_region_1
-// VARIANT: pass 'choose-variant': option 'variant' expects one of 'default', 'data-tiling', 'undistributed', 'aggressive-fusion', 'rows-by-twos', 'by-blocks', got 'fast'
+// VARIANT: pass 'choose-variant': option 'variant' expects one of 'default', 'data-tiling', 'undistributed', 'aggressive-fusion', 'rows-by-twos', 'by-blocks', 'by-parts', got 'fast'
 // DRIVER: pass 'choose-variant': option 'driver' expects one of 'plan', 'local-sync', 'local-task', got 'cuda'
 module attributes {dovetail.level = "regions"} {
   func.func @call(%x: !r) -> !r attributes {dovetail.role = "call"} {

@@ -3,7 +3,8 @@
 //
 // Catches loops that read single elements, since IREE merges a transposition with what goes by no blocks; and long rows in
 // blocks of 64 columns, since something in them is repeated; what repeats little needs no
-// variant. And rows that are summed and taken eight at once, which drive each other out of the cache; longer ones are not.
+// variant. And rows that are summed and taken eight at once, which drive each other out of the cache; longer ones are not. And parts of rows
+// that IREE stores and copies, one number at a time, since nothing asks for them where they belong.
 
 !x = !torch.vtensor<[256,512],f32>
 !y = !torch.vtensor<[512,256],f32>
@@ -151,6 +152,26 @@ module attributes {dovetail.level = "regions"} {
     %0 = torch.aten.sum.dim_IntList %x, %dims, %true, %none : !torch.vtensor<[128,4096],f32>, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[128,1],f32>
     %1 = torch.aten.sub.Tensor %x, %0, %one : !torch.vtensor<[128,4096],f32>, !torch.vtensor<[128,1],f32>, !torch.int -> !torch.vtensor<[128,4096],f32>
     torch.overwrite.tensor.contents %1 overwrites %a : !torch.vtensor<[128,4096],f32>, !torch.tensor<[128,4096],f32>
+    return
+  }
+  // CHECK: func.func private @joined({{.*}} attributes {dovetail.driver = "local-task", dovetail.role = "region", dovetail.variant = "by-parts"}
+  func.func private @joined(%x: !l, %a: !torch.tensor<[512,2048],f32>) attributes {dovetail.role = "region"} {
+    %one = torch.constant.int 1
+    %0 = torch.aten.neg %x : !l -> !l
+    %1 = torch.aten.exp %x : !l -> !l
+    %2 = torch.prim.ListConstruct %0, %1 : (!l, !l) -> !torch.list<vtensor>
+    %3 = torch.aten.cat %2, %one : !torch.list<vtensor>, !torch.int -> !torch.vtensor<[512,2048],f32>
+    torch.overwrite.tensor.contents %3 overwrites %a : !torch.vtensor<[512,2048],f32>, !torch.tensor<[512,2048],f32>
+    return
+  }
+  // CHECK: func.func private @joined_end_to_end({{.*}} attributes {dovetail.driver = "local-task", dovetail.role = "region"}
+  func.func private @joined_end_to_end(%x: !l, %a: !torch.tensor<[1024,1024],f32>) attributes {dovetail.role = "region"} {
+    %zero = torch.constant.int 0
+    %0 = torch.aten.neg %x : !l -> !l
+    %1 = torch.aten.exp %x : !l -> !l
+    %2 = torch.prim.ListConstruct %0, %1 : (!l, !l) -> !torch.list<vtensor>
+    %3 = torch.aten.cat %2, %zero : !torch.list<vtensor>, !torch.int -> !torch.vtensor<[1024,1024],f32>
+    torch.overwrite.tensor.contents %3 overwrites %a : !torch.vtensor<[1024,1024],f32>, !torch.tensor<[1024,1024],f32>
     return
   }
 }
