@@ -189,6 +189,10 @@ SHOWS_ROWS = "dovetail.shows_rows"
 """Ops that permute: their operand lies in memory so that the result lies in rows. The host permutes it, at no cost; a
 region that did would be given a copy."""
 
+TURNED = "dovetail.turned"
+"""Copies of what the user gives: they lie otherwise for a library's sake alone. A gradient that is differentiated takes
+their operand in their place, so that what autograd derives from it lies as eager's."""
+
 RECOMPUTE = "dovetail.recompute"
 """Torch ops of `@joint`: what the user's checkpointing says of its results, in the words of `CheckpointPolicy`."""
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from torch_mlir import ir
 
-from dovetail.dialects.attributes import SHOWS_ROWS, STRIDES
+from dovetail.dialects.attributes import SHOWS_ROWS, STRIDES, TURNED
 from dovetail.dialects.dovetail import ReadOp
 from dovetail.dialects.reading import Module, body, is_used, made_by, producer, users
 from dovetail.dialects.sizes.symbols import KnownSize, in_types, known_sizes, sizes_map
@@ -57,8 +57,9 @@ class LayOutConvolutionsPass(Pass, name="lay-out-convolutions", runs_at="joint")
     A convolution states the strides of its images, and gives its result in the same layout. What computes elements or
     sums of that computes them in the order of memory, so that regions read and write rows. Pooling takes images as they
     lie; on a GPU regions pool, where nobody sees at which pixels. What others read is permuted back, or laid out in
-    rows. The gradient of a bias is a sum in a region, which adds up more exactly than a library's convolution. On a
-    GPU, filters that the user gives are copied, once for both halves, and variances are made of sums.
+    rows. The gradient of a bias is a sum in a region, which adds up more exactly than a library's convolution.
+    Filters and images of few channels that the user gives are copied, once for both halves. On a GPU variances are made
+    of sums.
 
     Before:  `%1 = convolution %x, %w; %2 = relu %1; %3 = convolution %2, %v`
     After:   `%1 = convolution %x, %w {dovetail.strides}; %4 = permute %1, [0, 2, 3, 1] {dovetail.shows_rows};
@@ -150,7 +151,7 @@ class _LaidOut:
         images, weights = self.images[op.results[0]], [2 if op.name == BACKWARD else 1] if convolves(op) else []
         for position in (*images, *weights):
             self._take(op, position)
-        # Weights lie as they like: a CPU's library orders them for its kernels anyway.
+        # Weights lie as they like: what a region turns lies channels last, and ATen turns the others in each call.
         stated = [_strides(each) if position in images else None for position, each in enumerate(op.operands)]
         op.attributes[STRIDES] = strides_attribute(stated)
         if op.name == BACKWARD:
@@ -163,7 +164,7 @@ class _LaidOut:
     def _take(self, op: ir.Operation, position: int) -> None:
         """Has a region write an operand channels last that it casts, or computes of numbers and of what is expanded.
 
-        On a GPU, also what it turns as fast as ATen copies it: once, for both halves.
+        Also what it turns faster than ATen copies it: once, for both halves.
         """
         value = op.operands[position]
         if value not in self.entering:
@@ -180,7 +181,7 @@ class _LaidOut:
         if value in self.last or not are_images(value):
             return None
         if cast is None:
-            return _turned_few(value) if self.library.device == "cuda" and not comes_so(value) else None
+            return _turned_few(value) if not comes_so(value) else None
         if converts(cast):
             source = _permuted(cast.operands[0], ORDER)
             return _like(cast, [source, *list(cast.operands)[1:]], in_order(_sizes(value)))
@@ -266,7 +267,9 @@ def _turned_few(value: ir.Value) -> ir.Value | None:
     if not is_given or info is None or keeps_rows(info.shape, ORDER) or not turns_few(info.shape, ORDER):
         return None
     shown = _permuted(value, ORDER)
-    return _made("torch.aten.clone", [shown, constant(0)], shown, in_order(info.shape))
+    made = _made("torch.aten.clone", [shown, constant(0)], shown, in_order(info.shape))
+    made.owner.attributes[TURNED] = ir.UnitAttr.get()
+    return made
 
 
 def _is_spread(value: ir.Value) -> bool:

@@ -2,7 +2,7 @@
 
 from torch_mlir import ir
 
-from dovetail.dialects.attributes import DEVICE, SIZES, STRIDES
+from dovetail.dialects.attributes import DEVICE, SIZES, STRIDES, TURNED
 from dovetail.dialects.building.cloning import clone
 from dovetail.dialects.dovetail.ops.copy import copy
 from dovetail.dialects.reading import copy_attributes
@@ -10,7 +10,7 @@ from dovetail.dialects.statements.calls import extern
 from dovetail.dialects.statements.regions import is_copy
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
 
-_KEPT = (STRIDES, SIZES, DEVICE)
+_KEPT = (STRIDES, SIZES, DEVICE, TURNED)
 """What is said of an op that is as true of the library call in its place."""
 
 

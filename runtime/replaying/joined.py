@@ -6,7 +6,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.backends.python.emitter import Emitter
-from dovetail.dialects.attributes import STRIDES, SYMBOL
+from dovetail.dialects.attributes import STRIDES, SYMBOL, TURNED
 from dovetail.dialects.reading import Module, argument_facts, body, is_used, symbol
 from dovetail.dialects.statements.devices import module_beside
 from dovetail.dialects.statements.effects import Effect, effect
@@ -72,8 +72,10 @@ def _stand_in(taken: ir.Value, computed: ir.Value, argument: ir.Value | None) ->
 
 
 def _leave_layouts(ops: list[ir.Operation]) -> None:
-    """Has ops take operands as they lie, unless they may see how: what autograd derives from them lies as eager's."""
+    """Has ops take operands as the user's lie, unless they may see how: what autograd derives lies as eager's."""
     for op in ops:
+        if TURNED in op.attributes:
+            op.results[0].replace_all_uses_with(op.operands[0])
         if STRIDES in op.attributes and not is_opaque(op):
             del op.attributes[STRIDES]
 

@@ -97,18 +97,23 @@ def test_open_sizes_lie_as_eagers(layout, further, op_by_op):
 @pytest.mark.host
 def test_second_derivatives_lie_as_eagers(layout, dynamic, op_by_op):
     """Catches second derivatives that the user gets channels last for rows, since what runs again to be differentiated
-    states channels last for its convolutions: `view` of them raises where eager's does not."""
+    states channels last for its convolutions, or takes what a region has turned: `view` of them raises where eager's
+    does not."""
     torch.manual_seed(0)
     first, second = (torch.randn(32, 32, 3, 3).div(17).contiguous(memory_format=layout) for _ in range(2))
     images = torch.randn(4, 32, 40, 40).contiguous(memory_format=layout)
-    leaves = [each.requires_grad_() for each in (images, first, second)]
+    colours, filters = (
+        torch.randn(each, 3, size, size).contiguous(memory_format=layout) for each, size in ((4, 40), (32, 3))
+    )
+    leaves = [each.requires_grad_() for each in (images, first, second, filters)]
 
-    def smooth(images: torch.Tensor, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-        return functional.conv2d(functional.conv2d(images, first, padding=1).sigmoid(), second, padding=1).tanh()
+    def smooth(images: torch.Tensor, first: torch.Tensor, second: torch.Tensor, filters: torch.Tensor) -> torch.Tensor:
+        entered = images + functional.conv2d(colours, filters, padding=1).sigmoid()
+        return functional.conv2d(functional.conv2d(entered, first, padding=1).sigmoid(), second, padding=1).tanh()
 
-    def pooled(images: torch.Tensor, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    def pooled(images: torch.Tensor, first: torch.Tensor, second: torch.Tensor, filters: torch.Tensor) -> torch.Tensor:
         found = functional.max_pool2d(functional.relu(functional.conv2d(images, first, padding=1)), 2)
-        return functional.conv2d(found, second, padding=1).tanh()
+        return functional.conv2d(found, second, padding=1).tanh() + filters.square().sum()
 
     def derivatives(compute) -> list[torch.Tensor]:
         gradients = torch.autograd.grad(compute(*leaves).sum(), leaves, create_graph=True)
@@ -124,8 +129,8 @@ def test_second_derivatives_lie_as_eagers(layout, dynamic, op_by_op):
 
 @pytest.mark.host
 def test_copies_only_what_enters(op_by_op):
-    """Catches images that are copied between two convolutions: only what the user gives in rows is laid out, once in
-    the forward and once in the backward."""
+    """Catches images that are copied between two convolutions, and images of few channels and filters that calls copy
+    in the forward and again in the backward: regions turn these, once."""
     torch.manual_seed(0)
     net = nn.Sequential(
         nn.Conv2d(3, 16, 3, padding=1),
@@ -138,11 +143,13 @@ def test_copies_only_what_enters(op_by_op):
         nn.AdaptiveAvgPool2d(1),
     )
     compiled = torch.compile(net, backend="dovetail")
-    images = torch.randn(16, 3, 32, 32)
-    compiled(images).sum().backward()
-    before = dovetail.stats().copies
-    compiled(images).sum().backward()
-    assert (dovetail.stats().copies - before)["operand in another memory layout than eager's"] == 2
+    for channels, copied in ((3, 0), (96, 2)):
+        net[0] = nn.Conv2d(channels, 16, 1)
+        images = torch.randn(16, channels, 32, 32)
+        compiled(images).sum().backward()
+        before = dovetail.stats().copies
+        compiled(images).sum().backward()
+        assert (dovetail.stats().copies - before)["operand in another memory layout than eager's"] == copied
 
 
 @pytest.mark.host
