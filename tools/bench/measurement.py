@@ -23,8 +23,8 @@ _JOINT_ALONE = "aot_eager"
 class Effort:
     """How often things are repeated, and whether the cases are tiny.
 
-    A hundred samples, since a model's last one step each: where half of a host's moments are slow ones, the median of 25
-    falls now among these, now among the others.
+    A hundred samples, since a model's last one step each: where half of a host's moments are slow ones, the median of
+    25 falls now among these, now among the others.
     """
 
     compiles: int = 2
