@@ -146,6 +146,19 @@ def share_elements(left: torch.Tensor, right: torch.Tensor) -> bool:
     return not _are_apart(left, right) and bool(numpy.shares_memory(_array(left), _array(right)))
 
 
+def shows_twice(tensor: torch.Tensor) -> bool:
+    """Whether a tensor may show an element more than once: its steps don't lie inside of one another.
+
+    That asks for the numbers that open sizes and strides are now, where they do not tell.
+    """
+    if tensor.is_contiguous():
+        return False
+    dims = sorted((dim for dim in range(tensor.dim()) if tensor.size(dim) != 1), key=tensor.stride)
+    ends = [1, *(tensor.size(dim) * tensor.stride(dim) for dim in dims)]
+    is_nested = all(end <= tensor.stride(dim) for dim, end in zip(dims, ends, strict=False))
+    return not is_nested and not is_empty(tensor)
+
+
 def may_share_elements(left: torch.Tensor, right: torch.Tensor) -> bool:
     """Whether two tensors of one memory have a byte in common, or might have for other numbers where some are open."""
     if _is_open(left) or _is_open(right):

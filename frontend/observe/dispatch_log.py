@@ -11,6 +11,7 @@ from dovetail.dialects.torch_facts.ops import row_of_func
 from dovetail.dialects.torch_facts.strides import Strides
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.source_lines import source_line
+from dovetail.frontend.observe.alias_groups import shows_twice
 from dovetail.frontend.observe.bound_arguments import bound, schema
 from dovetail.frontend.observe.op_calls import Drew, Event, OpCall, Took, writes
 from dovetail.frontend.observe.operand_layouts import call_layout
@@ -40,7 +41,8 @@ class DispatchLog(TorchDispatchMode):
 
     def __init__(self, arguments: Sequence = ()):
         super().__init__()
-        self.views = [each for each in arguments if isinstance(each, torch.Tensor) and each._base is not None]
+        self.arguments = [each for each in arguments if isinstance(each, torch.Tensor)]
+        self.views = [each for each in self.arguments if each._base is not None]
         self.events: list[Event] = []
         self.addresses_storage = False
         self.node: torch.fx.Node | None = None
@@ -100,4 +102,7 @@ def _views(call: OpCall, source: Key, result: object) -> list[Viewed]:
 
 def _is_window(event: Viewed, windows: Mapping[Key, torch.Tensor]) -> bool:
     """Whether a view shows elements more than once, or is a view of one that does."""
-    return event.view != event.source and (row_of_func(event.callee).overlaps or event.source in windows)
+    if event.view == event.source:
+        return False
+    is_free = event.callee is torch.ops.aten.as_strided.default
+    return row_of_func(event.callee).overlaps or event.source in windows or (is_free and shows_twice(event.made))

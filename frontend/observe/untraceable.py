@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
-from dovetail.frontend.observe.alias_groups import crossing, is_whole, share_elements
+from dovetail.frontend.observe.alias_groups import crossing, is_whole, share_elements, shows_twice, storage
 from dovetail.frontend.observe.bound_arguments import is_written, schema, tensors_in
 from dovetail.frontend.observe.eager_errors import eager_error
 from dovetail.frontend.observe.op_calls import OpCall, writes
@@ -16,9 +16,13 @@ if TYPE_CHECKING:
 
 
 def _writes_window(call: OpCall, log: "DispatchLog") -> str:
-    """Functionalization loses what lies between windows, and adds up what is written twice."""
-    is_window = any(key(event.tensor) in log.windows for event in writes(call))
-    return "a write through `unfold` or `expand` can't be traced" if is_window else ""
+    """Functionalization loses what lies between windows, and what a write of one row changes in the next."""
+    written = [event.tensor for event in writes(call)]
+    memories = set(map(storage, written))
+    is_window = any(key(each) in log.windows for each in written) or any(
+        storage(each) in memories and shows_twice(each) for each in (*written, *log.arguments)
+    )
+    return "a write through `unfold`, `expand` or strides that overlap can't be traced" if is_window else ""
 
 
 def _reads_written(call: OpCall, log: "DispatchLog") -> str:

@@ -61,7 +61,50 @@ def test_write_through_repeated_elements(view):
         views[view](x).fill_(2)
         return x + 1
 
-    assert_runs_eagerly(fn, torch.ones(4), message=r"test_eager_path.py:\d+: a write through `unfold` or `expand`")
+    assert_runs_eagerly(
+        fn, torch.ones(4), message=r"test_eager_path.py:\d+: a write through `unfold`, `expand` or strides"
+    )
+
+
+WINDOWS = {
+    "all": lambda x: x.add_(1),
+    "one row": lambda x: x[0].zero_(),
+    "one element": lambda x: x[1, 1].fill_(5),
+    "a list": lambda x: torch._foreach_mul_([x], 2),
+}
+
+
+@pytest.mark.parametrize("where", ["argument", "made"])
+@pytest.mark.parametrize("case", WINDOWS)
+def test_write_through_strides_that_overlap(case, where):
+    """Catches a row that keeps its old numbers where the row before it, which lies in the same memory, was written."""
+    windows = [(3, 4), (2, 1)]
+
+    def fn(x):
+        view = x if where == "argument" else x.as_strided(*windows)
+        WINDOWS[case](view)
+        return view * 1
+
+    memory = torch.arange(20.0)
+    given = memory.as_strided(*windows) if where == "argument" else memory
+    assert_runs_eagerly(fn, given, message=r"a write through `unfold`, `expand` or strides that overlap")
+
+
+def test_strides_that_overlap_are_read():
+    """Catches a program that runs eagerly for its sliding windows, which it does not write."""
+
+    def fn(memory, given):
+        view = memory.as_strided((3, 4), (2, 1))
+        memory.add_(1)
+        return view * 2, given.sum(0)
+
+    assert_same(fn, torch.arange(20.0), torch.arange(9.0).as_strided((2, 3), (3, 2)))
+
+
+@pytest.mark.parametrize("view", [lambda x: x.t(), lambda x: x[:, ::2], lambda x: x.as_strided((2, 3), (1, 5))])
+def test_writes_between_strides(view):
+    """Catches an argument that is taken for overlapping since it is no row after row: it runs eagerly."""
+    assert_same(lambda x: x.add_(1), view(torch.arange(36.0).view(6, 6)), dynamic=True)
 
 
 def test_what_eager_refuses():

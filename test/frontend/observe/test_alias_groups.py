@@ -2,9 +2,10 @@
 
 import random
 
+import pytest
 import torch
 
-from dovetail.frontend.observe.alias_groups import crossing, share_elements, span, storage
+from dovetail.frontend.observe.alias_groups import crossing, share_elements, shows_twice, span, storage
 
 
 def test_tensors_that_are_apart():
@@ -33,3 +34,21 @@ def _drawn(draw: random.Random, storages: list[torch.Tensor]) -> torch.Tensor:
     strides = [draw.randint(0, 7) for _ in range(draw.randint(0, 3))]
     sizes = [draw.randint(1, 4) for _ in strides]
     return draw.choice(storages).as_strided(sizes, strides, draw.randint(0, 15))
+
+
+@pytest.mark.parametrize(
+    ("size", "stride", "expected"),
+    [
+        ((3, 4), (2, 1), True),
+        ((3, 4), (0, 1), True),
+        ((2, 3), (3, 2), True),
+        ((3, 4), (4, 1), False),
+        ((3, 4), (1, 5), False),
+        ((1, 4), (0, 1), False),
+        ((3, 0), (0, 1), False),
+        ((), (), False),
+    ],
+)
+def test_elements_that_are_shown_twice(size, stride, expected: bool):
+    """Catches windows that are written as if each element were one, and gaps that are taken for windows."""
+    assert shows_twice(torch.zeros(20).as_strided(size, stride)) == expected

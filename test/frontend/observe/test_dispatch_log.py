@@ -58,13 +58,14 @@ def test_operands_of_opaque_ops_are_noted():
 @pytest.mark.parametrize(
     ("run", "reason"),
     [
-        (lambda x: x.unfold(0, 2, 1).mul_(2), "a write through `unfold` or `expand`"),
+        (lambda x: x.unfold(0, 2, 1).mul_(2), "a write through `unfold`, `expand`"),
+        (lambda x: x.as_strided((2, 2), (1, 1))[0].mul_(2), "or strides that overlap"),
         (lambda x: torch.add(x[:3], 1, out=x[1:]), "reads a part of what it writes"),
         (lambda x: x.index_copy_(0, torch.tensor([3, 2, 1, 0]), x), "reads a part of what it writes"),
         (lambda x: x.scatter_(0, torch.tensor([3, 2, 1, 0]), x), "reads a part of what it writes"),
         (lambda x: x[1:].as_strided((2,), (1,), 0), "not all of its memory in order"),
     ],
-    ids=["window", "overlap", "rows of itself", "elements of itself", "storage"],
+    ids=["window", "row of a window", "overlap", "rows of itself", "elements of itself", "storage"],
 )
 def test_what_cannot_be_traced_is_refused(run, reason: str):
     """Catches wrong numbers where an op addresses memory that values don't have."""

@@ -198,7 +198,7 @@ ROWS = [
         "Writes through windows: tracing loses what lies between them, in a branch as anywhere.",
         in_a_branch,
         lambda: [numbers()],
-        eager="a write through `unfold` or `expand` can't be traced",
+        eager="a write through `unfold`, `expand` or strides that overlap can't be traced",
         tests=("frontend/observe/test_unseen_graphs.py::test_writes_through_windows",),
     ),
     Row(
