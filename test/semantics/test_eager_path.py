@@ -107,6 +107,34 @@ def test_writes_between_strides(view):
     assert_same(lambda x: x.add_(1), view(torch.arange(36.0).view(6, 6)), dynamic=True)
 
 
+def _kept_version(x):
+    with torch.autograd._unsafe_preserve_version_counter(x):
+        return x.add_(1) * 2
+
+
+VERSIONS = {
+    "read": lambda x: x * x._version,
+    "read after a write": lambda x: x.add_(1) * x._version,
+    "told by": lambda x: x * 2 if x._version == 0 else x * 3,
+    "kept": _kept_version,
+}
+
+
+@pytest.mark.parametrize("case", VERSIONS)
+def test_version_counters(case):
+    """Catches a counter that is 0 in each call, as one of a traced tensor is, and one that moves though it is kept."""
+    compiled = torch.compile(VERSIONS[case], backend="dovetail")
+    with pytest.warns(EagerWarning, match="a program that reads or sets `_version` is not supported yet"):
+        actual = _called(compiled)
+    torch.testing.assert_close(actual, _called(VERSIONS[case]))
+
+
+def _called(fn) -> list:
+    """The results of three calls with one tensor, which is written behind each, and its versions then."""
+    x = torch.ones(3)
+    return [(fn(x).clone(), x.add_(1)._version) for _ in range(3)]
+
+
 def test_what_eager_refuses():
     """Catches a compiled program where eager raises: a leaf that requires grad is written."""
     compiled = torch.compile(lambda x: x.mul_(2), backend="dovetail", fullgraph=True)
