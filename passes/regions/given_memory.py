@@ -1,18 +1,21 @@
 """Library calls that are given memory for their results."""
 
 from collections.abc import Iterator
+from functools import cmp_to_key
 
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import EFFECT, STRIDES
-from dovetail.dialects.dovetail.ops.part import part
+from dovetail.dialects.dovetail.ops.part import PartOp, part
 from dovetail.dialects.memory.contents import load
-from dovetail.dialects.reading import COMPUTING, Module, body, copy_attributes, producer
+from dovetail.dialects.reading import COMPUTING, Module, body, copy_attributes, producer, users
 from dovetail.dialects.sizes.size_expressions import materialise, used_symbols_of
 from dovetail.dialects.sizes.symbols import KnownSize, known_sizes, state_sizes, symbols
-from dovetail.dialects.statements.calls import extern, is_extern, is_fallback, reason
+from dovetail.dialects.statements.calls import extern, is_extern, is_fallback, reason, written
+from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
 from dovetail.dialects.torch_facts.out_overloads import out_overload
+from dovetail.dialects.torch_facts.types import value_type
 
 
 def library_calls(module: ir.Module, name: str) -> Iterator[tuple[ir.Operation, set[int]]]:
@@ -61,3 +64,29 @@ def give(op: ir.Operation, memory: ir.Value) -> ir.Value:
     op.results[0].replace_all_uses_with(value)
     op.erase()
     return value
+
+
+def take_back(memory: ir.Value, held: ir.Value | None) -> None:
+    """Has what reads `memory` take values: `held` until a library call is given the memory, which then allocates.
+
+    So do calls that are given parts of it, of which nothing is `held` before. Calls of regions keep the memory.
+    """
+    for user in sorted(users(memory), key=cmp_to_key(lambda one, other: -1 if one.is_before_in_block(other) else 1)):
+        if user.name == LOAD and held is not None:
+            user.results[0].replace_all_uses_with(held)
+            user.erase()
+        elif user.name == PartOp.OPERATION_NAME:
+            take_back(user.results[0], None)
+            user.erase()
+        elif is_extern(user) and written(user) == memory:
+            held = _allocating(user, memory)
+
+
+def _allocating(op: ir.Operation, memory: ir.Value) -> ir.Value:
+    """Has the library call `op`, which is given `memory`, allocate its result; gives that."""
+    with op.location, ir.InsertionPoint(op):
+        type_ = value_type(memory.type)
+        made = extern(aten_name(op) or "", reason(op), list(op.operands)[:-1], [type_], is_fallback(op))
+    copy_attributes(op, made, EFFECT)
+    op.erase()
+    return state_sizes(made.result, memory)

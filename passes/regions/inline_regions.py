@@ -9,12 +9,13 @@ from dovetail.dialects.dovetail import DestinationOp, WriteOp
 from dovetail.dialects.dovetail.ops.copy import copy
 from dovetail.dialects.dovetail.ops.read import read
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import Module, made_by, users
+from dovetail.dialects.reading import Module, made_by
 from dovetail.dialects.torch_facts.names import LOAD, STORE
 from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.passes.base import Pass, named_regions
 from dovetail.passes.memory.plan_memory import drop_plan
 from dovetail.passes.placement.library_calls import clone_as_library_call
+from dovetail.passes.regions.given_memory import take_back
 from dovetail.passes.rewriting.own_memory import foreign_memory
 
 
@@ -65,7 +66,7 @@ def _inline(call: ir.Operation, region: func.FuncOp, reason: str, is_fallback: b
             value = values[op.operands[0]]
             # Memory of its own, even if it is what the region was given, or stores twice.
             stored = copy(value).copied if foreign_memory(value, taken) else value
-            _replace_memory(values[op.operands[1]], stored)
+            take_back(values[op.operands[1]], stored)
         elif op.name == LOAD:
             values[op.results[0]] = read(values[op.operands[0]].owner.operation.opview.ref).value
         else:
@@ -74,11 +75,3 @@ def _inline(call: ir.Operation, region: func.FuncOp, reason: str, is_fallback: b
     inline_call(call, region, build)
     for memory in into:
         memory.operation.erase()
-
-
-def _replace_memory(memory: ir.Value, value: ir.Value) -> None:
-    """Whoever read the destination takes the value itself."""
-    for user in users(memory):
-        if user.name == LOAD:
-            user.results[0].replace_all_uses_with(value)
-            user.erase()
