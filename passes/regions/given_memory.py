@@ -71,7 +71,7 @@ def take_back(memory: ir.Value, held: ir.Value | None) -> None:
 
     So do calls that are given parts of it, of which nothing is `held` before. Calls of regions keep the memory.
     """
-    for user in sorted(users(memory), key=cmp_to_key(lambda one, other: -1 if one.is_before_in_block(other) else 1)):
+    for user in sorted(users(memory), key=cmp_to_key(_order)):
         if user.name == LOAD and held is not None:
             user.results[0].replace_all_uses_with(held)
             user.erase()
@@ -80,6 +80,10 @@ def take_back(memory: ir.Value, held: ir.Value | None) -> None:
             user.erase()
         elif is_extern(user) and written(user) == memory:
             held = _allocating(user, memory)
+
+
+def _order(one: ir.Operation, other: ir.Operation) -> int:
+    return -1 if one.is_before_in_block(other) else 1
 
 
 def _allocating(op: ir.Operation, memory: ir.Value) -> ir.Value:

@@ -135,6 +135,54 @@ def _called(fn) -> list:
     return [(fn(x).clone(), x.add_(1)._version) for _ in range(3)]
 
 
+SETTINGS = {
+    "set_default_dtype": (lambda: torch.set_default_dtype(torch.float64), torch.get_default_dtype),
+    "_set_deterministic_algorithms": (
+        lambda: torch.use_deterministic_algorithms(True),
+        torch.get_deterministic_debug_mode,
+    ),
+    "set_float32_matmul_precision": (
+        lambda: torch.set_float32_matmul_precision("high"),
+        torch.get_float32_matmul_precision,
+    ),
+    "set_warn_always": (lambda: torch.set_warn_always(True), torch.is_warn_always_enabled),
+}
+
+
+@pytest.fixture
+def settings():
+    """Puts back what `SETTINGS` change, when called and at the end."""
+
+    def put_back() -> None:
+        torch.set_default_dtype(torch.float32)
+        torch.use_deterministic_algorithms(False)
+        torch.set_float32_matmul_precision("highest")
+        torch.set_warn_always(False)
+
+    yield put_back
+    put_back()
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_settings_of_the_process(name, settings):
+    """Catches a setting that a program makes when it is compiled, and in no call after that."""
+    change, read = SETTINGS[name]
+
+    def fn(x):
+        change()
+        return x * 2
+
+    compiled = torch.compile(fn, backend="dovetail")
+    with pytest.warns(EagerWarning, match=f"{name} in a program is not supported yet"):
+        compiled(torch.ones(3))
+    changed = read()
+    settings()
+    compiled(torch.ones(3))
+    assert read() == changed
+    settings()
+    assert read() != changed
+
+
 def test_what_eager_refuses():
     """Catches a compiled program where eager raises: a leaf that requires grad is written."""
     compiled = torch.compile(lambda x: x.mul_(2), backend="dovetail", fullgraph=True)
