@@ -98,7 +98,7 @@ class Devices:
         """The device that `op` computes on or takes a tensor from, if it is not the module's own; "" if it is."""
         if self.is_single or op.name == NUMBER:
             return ""
-        tensors = [*op.results, *(operand for operand in _tensors(op) if made_by(operand, NUMBER) is None)]
+        tensors = [*op.results, *(operand for operand in tensor_operands(op) if made_by(operand, NUMBER) is None)]
         return next((each for value in tensors if (each := self.of(value)) != self.home), "")
 
     def _read_function(self, function_op: func.FuncOp) -> None:
@@ -159,9 +159,9 @@ class Devices:
     def of_operands(self, op: ir.Operation) -> str:
         """Where ATen computes `op` that names no device: where the first tensor is that is no number on the CPU."""
         first = ""
-        for value in _tensors(op):
+        for value in tensor_operands(op):
             device = self.of(value)
-            if device != CPU or not _is_number(value):
+            if device != CPU or not is_number(value):
                 return device
             first = first or device
         return first or self.home
@@ -173,7 +173,7 @@ def named_device(value: ir.Value) -> str:
     return "" if op is None else ir.StringAttr(op.attributes["value"]).value
 
 
-def _tensors(op: ir.Operation) -> Iterator[ir.Value]:
+def tensor_operands(op: ir.Operation) -> Iterator[ir.Value]:
     """The operands that are tensors or refs, those in lists, too."""
     for value in op.operands:
         if _is_tensor(value.type):
@@ -186,6 +186,7 @@ def _is_tensor(type_: ir.Type) -> bool:
     return is_value_type(type_) or is_memory_type(type_) or isinstance(type_, RefType)
 
 
-def _is_number(value: ir.Value) -> bool:
+def is_number(value: ir.Value) -> bool:
+    """Whether the tensor, or ref, `value` has no dimension: on the CPU, every op may take it."""
     info = tensor_info(value.type.tensor_type if isinstance(value.type, RefType) else value.type)
     return info is not None and info.shape == ()

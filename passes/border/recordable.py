@@ -1,18 +1,20 @@
 """What a CUDA graph of a half takes for granted: which arguments stay where they are, and that the host has no part."""
 
+from collections.abc import Sequence
+
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import BACKWARD, FORWARD, STATIC
 from dovetail.dialects.control_flow import control_flow_name
-from dovetail.dialects.dovetail import DestinationOp
+from dovetail.dialects.dovetail import DestinationOp, OwnOp
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import Module, Role, argument_fact, arguments, of_class, producer, referred, symbol
-from dovetail.dialects.statements.devices import CPU, named_device
+from dovetail.dialects.reading import Module, Role, argument_fact, arguments, of_class, referred, symbol
+from dovetail.dialects.statements.devices import CPU, Devices, is_number, tensor_operands
+from dovetail.dialects.statements.effects import effect
 from dovetail.dialects.statements.saved import saved_values
 from dovetail.dialects.torch_facts.arithmetic import CONVERSIONS
 from dovetail.dialects.torch_facts.ops import NAMESPACES, aten_name, is_awaited
-from dovetail.dialects.torch_facts.types import shaped_info
 
 
 def staying(module: Module) -> dict[str, set[int]]:
@@ -53,27 +55,31 @@ def _of_backward(forward: func.FuncOp, given: set[int], backward: func.FuncOp) -
     return {number for number, value in saved if value.is_made or value.in_argument in given}
 
 
-def refusal(op: ir.Operation) -> str:
+def refusal(op: ir.Operation, devices: Devices) -> str:
     """Why no graph can stand for `op`, of a half; "" if one can. Regions are launched: only loading tells."""
     if control_flow_name(op):
         return "the host decides what runs"
+    if op.name == OwnOp.OPERATION_NAME and _is_on_cpu(op.result, devices):
+        return "a result lies on the CPU"
     name = aten_name(op)
     if name is None or op.name in CONVERSIONS:
         return ""
-    tensors = [value for value in op.operands if shaped_info(value.type)]
-    # The same number in each call is a parameter of the kernel that takes it.
-    is_number = not tensors and [
-        info and info.shape for info in (shaped_info(result.type) for result in op.results)
-    ] == [()]
-    if _is_on_cpu(op) and not is_number:
+    tensors = list(tensor_operands(op))
+    if any(_is_on_cpu(result, devices) for result in op.results) and not _is_constant_number(op, tensors):
         return f"{name} makes a tensor on the CPU"
-    if tensors and all((made := producer(tensor)) is not None and _is_on_cpu(made) for tensor in tensors):
+    if any(_is_on_cpu(tensor, devices) and not is_number(tensor) for tensor in tensors) or (
+        tensors and all(_is_on_cpu(tensor, devices) for tensor in tensors)
+    ):
         return f"{name} reads memory of the CPU"
     if name.partition(".")[0] not in NAMESPACES:
         return f"{name} may do anything on the host"
     return f"the host waits for the values of {name}" if is_awaited(name) else ""
 
 
-def _is_on_cpu(op: ir.Operation) -> bool:
-    """Whether `op` is told to put its result there."""
-    return any(named_device(value).startswith(CPU) for value in op.operands)
+def _is_constant_number(op: ir.Operation, tensors: Sequence[ir.Value]) -> bool:
+    """Whether `op` makes the same number in each call, which is a parameter of the kernel that takes it."""
+    return not tensors and effect(op) is None and all(is_number(result) for result in op.results)
+
+
+def _is_on_cpu(value: ir.Value, devices: Devices) -> bool:
+    return devices.of(value).startswith(CPU)

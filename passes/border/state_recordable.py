@@ -5,7 +5,7 @@ from torch_mlir import ir
 from dovetail.dialects.attributes import NOT_RECORDABLE, STAYS
 from dovetail.dialects.building.cloning import state_facts
 from dovetail.dialects.reading import Module, drop_attributes
-from dovetail.dialects.statements.devices import CPU
+from dovetail.dialects.statements.devices import CPU, Devices
 from dovetail.dialects.statements.target import device_type
 from dovetail.passes.base import Pass
 from dovetail.passes.border.recordable import refusal, staying
@@ -26,7 +26,7 @@ class StateRecordablePass(Pass, name="state-recordable", runs_at="regions"):
     def run(self, module: ir.Module) -> bool:
         if device_type(module) == CPU:
             return False
-        found = Module(module)
+        found, devices = Module(module), Devices(module)
         with module.context:
             for name, stays in staying(found).items():
                 half = found.functions[name]
@@ -34,6 +34,6 @@ class StateRecordablePass(Pass, name="state-recordable", runs_at="regions"):
                 state_facts(half, "arg_attrs", {i: {STAYS: ir.UnitAttr.get() if i in stays else None} for i in taken})
                 for op in found.ops(half):
                     drop_attributes(op, NOT_RECORDABLE)
-                    if reason := refusal(op):
+                    if reason := refusal(op, devices):
                         op.attributes[NOT_RECORDABLE] = ir.StringAttr.get(reason)
         return True

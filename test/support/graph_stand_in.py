@@ -1,4 +1,7 @@
-"""Stands in for CUDA graphs where there is no GPU: what is captured is noted op by op, and a replay runs it again."""
+"""Stands in for CUDA graphs where there is no GPU: what is captured is noted op by op, and a replay runs it again.
+
+Tensors are the CPU's, which is taken for the GPU, or those of an emulated GPU, where the CPU is the host.
+"""
 
 import ctypes
 from collections.abc import Iterator
@@ -19,7 +22,13 @@ from dovetail.runtime.cuda import recording, torch_streams
 
 
 class Tape(TorchDispatchMode):
-    """A graph. Like a real one it keeps the memory that it works in, and of other tensors the addresses alone."""
+    """A graph. Like a real one it keeps the memory that it works in, and of other tensors the addresses alone.
+
+    Raises:
+        AssertionError: for what a real one would do once, while capturing, and no replay: draw or compute on the host.
+    """
+
+    gpu = "cpu"
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,6 +42,7 @@ class Tape(TorchDispatchMode):
         if func._schema.is_mutable:
             self.before += [(each, each.clone()) for each in tree_leaves(args) if isinstance(each, torch.Tensor)]
         made = func(*args, **(kwargs or {}))
+        self._refuse_hosts_work(func, args, made)
         if not func.is_view:
             if not func._schema.is_mutable:
                 self.own |= {each.untyped_storage()._cdata for each in tree_leaves(made)}
@@ -55,9 +65,17 @@ class Tape(TorchDispatchMode):
             written.copy_(contents)
         self.before.clear()
 
+    def _refuse_hosts_work(self, func: Any, args: Any, made: Any) -> None:
+        given, results = ([each for each in tree_leaves(of) if isinstance(each, torch.Tensor)] for of in (args, made))
+        is_constant = not given and torch.Tag.nondeterministic_seeded not in func.tags
+        if results and not is_constant and all(each.device.type != self.gpu for each in results):
+            raise AssertionError(f"{func} runs on the host, once, and no replay runs it again")
+
     def _noted(self, value: Any) -> Any:
         if not isinstance(value, torch.Tensor) or value.untyped_storage()._cdata in self.own:
             return value
+        if value.device.type != "cpu":  # nothing shows memory by its address as an emulated GPU's
+            return value.detach()
         storage = value.untyped_storage()
         contents = (ctypes.c_char * storage.nbytes()).from_address(storage.data_ptr())
         whole = torch.frombuffer(contents, dtype=value.dtype)
@@ -71,13 +89,16 @@ def captured(graph: Tape, _: Any) -> Iterator[None]:
     graph.spoil()
 
 
-def stand_in_for_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets recordings be made on the CPU, for a test."""
+def stand_in_for_graphs(monkeypatch: pytest.MonkeyPatch, gpu: str = "cpu") -> None:
+    """Lets recordings be made of tensors on `gpu`, the CPU or an emulated GPU, for a test."""
     monkeypatch.setattr(torch.cuda, "CUDAGraph", Tape)
+    monkeypatch.setattr(Tape, "gpu", gpu)
     monkeypatch.setattr(recording, "captured", captured)
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
     monkeypatch.setattr(torch_streams, "raw_stream", lambda _: 7)
     monkeypatch.setattr(torch_streams, "current_device", lambda: 0)
+    if gpu != "cpu":
+        return
     monkeypatch.setattr(torch.Tensor, "get_device", lambda _: 0)
     # The program's own way asks no dispatcher, so a tape would not know the memory for its own.
     monkeypatch.setattr(

@@ -1,7 +1,7 @@
 // Would catch an op on the CPU, or one that takes a number from there, in a region of a GPU's; a number as a tensor that
 // both the CPU and a region take; and a copy to another device that is dropped as one that changes nothing.
 // RUN: dovetail-opt %s --pass-pipeline='drop-redundant-copies,partition,place-ops' | FileCheck %s
-// RUN: dovetail-opt %s --pass-pipeline='drop-redundant-copies,partition,place-ops,outline-regions,lower-regions,plan-memory,verify-memory,verify-level{level=regions}' | FileCheck %s --check-prefix=REGIONS
+// RUN: dovetail-opt %s --pass-pipeline='drop-redundant-copies,partition,place-ops,outline-regions,lower-regions,plan-memory,state-recordable,verify-memory,verify-level{level=regions}' | FileCheck %s --check-prefix=REGIONS
 // RUN: dovetail-opt %s --pass-pipeline='compile' --run-check -o /dev/null
 
 !v = !torch.vtensor<[4],f32>
@@ -19,7 +19,7 @@ module attributes {dovetail.level = "joint", dovetail.target = "cuda:sm_90"} {
     // CHECK: torch.aten.exp %{{.*}} {dovetail.placement = "region"}
     %3 = torch.aten.exp %0 : !v -> !v
     // CHECK: torch.aten.exp %{{.*}} {dovetail.placement = "library", dovetail.placement_reason = "a tensor lies on cpu, regions run on cuda:0"}
-    // REGIONS: torch.operator "torch.aten.exp"({{.*}}) {dovetail.reason = "a tensor lies on cpu, regions run on cuda:0"}
+    // REGIONS: torch.operator "torch.aten.exp"({{.*}}) {dovetail.not_recordable = "aten.exp.default makes a tensor on the CPU", dovetail.reason = "a tensor lies on cpu, regions run on cuda:0"}
     %4 = torch.aten.exp %1 : !v -> !v
     // CHECK: torch.aten.mul.Tensor %{{.*}} {dovetail.placement = "library"
     %5 = torch.aten.mul.Tensor %3, %2 : !v, !n -> !v
