@@ -58,12 +58,14 @@ class SavedResult:
         is_checked: the user can reach its memory, so its version is.
         type: its sizes, None for open ones, and dtype; None of a number.
         used: the owned results for whose gradients the program uses it.
+        device: where it lies.
     """
 
     position: int
     is_checked: bool
     type: tuple[tuple[OpenSize, ...], torch.dtype] | None
     used: frozenset[int]
+    device: str
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from torch_mlir.dialects import func
 from dovetail.dialects import attributes
 from dovetail.dialects.dovetail import OwnOp, RefType
 from dovetail.dialects.memory.argument_names import argument_name
-from dovetail.dialects.reading import Module, argument_facts, made_by, numbers, returned, symbol
+from dovetail.dialects.reading import Module, argument_facts, arguments, made_by, numbers, returned, symbol
 from dovetail.dialects.statements.calls import donated
-from dovetail.dialects.statements.devices import ref_device
+from dovetail.dialects.statements.devices import Devices, ref_device
 from dovetail.dialects.statements.saved import SavedValue, checked_results, saved_values
 from dovetail.dialects.statements.stated import stated_by
 from dovetail.dialects.torch_facts.types import shaped_info
@@ -35,12 +35,12 @@ def read_border(
         _tangent(backward, number, border.type.results) for number in range(len(saved), len(backward.type.inputs))
     )
     watched, rereads = (stated_checks(border, owns, name) for name in (attributes.WATCHED, attributes.REREAD))
-    checks = _checks(saved, checked, rereads)
+    checks, devices = _checks(saved, checked, rereads), Devices(module.operation)
     return Border(
         owned=owned,
         non_differentiable=tuple(index for index, op in owns.items() if not op.is_differentiable),
         names=_names(border, module),
-        saved=tuple(_saved(backward, number, each, owned, tangents) for number, each in enumerate(saved)),
+        saved=tuple(_saved(backward, number, each, owned, tangents, devices) for number, each in enumerate(saved)),
         checked_results=tuple(checked),
         eager_only=_eager_only(watched, rereads, checks),
         rereads=tuple(rereads),
@@ -78,7 +78,12 @@ def _names(border: func.FuncOp, module: Module) -> tuple[str, ...]:
 
 
 def _saved(
-    backward: func.FuncOp, number: int, stated: SavedValue, owned: int, tangents: Sequence[Tangent]
+    backward: func.FuncOp,
+    number: int,
+    stated: SavedValue,
+    owned: int,
+    tangents: Sequence[Tangent],
+    devices: Devices,
 ) -> SavedResult:
     info = shaped_info(backward.type.inputs[number])
     return SavedResult(
@@ -86,6 +91,7 @@ def _saved(
         stated.is_checked,
         None if info is None else (info.shape, getattr(torch, info.dtype)),
         frozenset(each.result for each in tangents) if stated.uses is None else stated.uses,
+        devices.of(arguments(backward)[number]),
     )
 
 

@@ -56,7 +56,7 @@ class Slots:
         made: list = [None] * len(self.results)
         for index, (slot, each) in enumerate(zip(self.of_saved, self.border.saved, strict=True)):
             given: Any = numbers.get(index, each.type[0] if each.type else None)
-            made[slot] = given if each.type is None else torch.zeros(given, dtype=each.type[1])
+            made[slot] = given if each.type is None else torch.zeros(given, dtype=each.type[1], device=each.device)
         return made
 
     @cached_property
