@@ -1,6 +1,7 @@
 """One call of a host function as a CUDA graph, which is replayed in place of later calls."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from sys import getrefcount
 
 import torch
 
@@ -40,6 +41,7 @@ class Recording:
         self._results = [_result(result, given) for result in results]
         del results
         self._storages = _storages(value for value in self._results if isinstance(value, torch.Tensor))
+        self._idle = [_state(storage) for storage in self._storages]
 
     def fits(self, tensors: Sequence[torch.Tensor], more: tuple, stream: int) -> bool:
         """Whether the arguments that stay lie where they lay, on the same stream."""
@@ -49,10 +51,7 @@ class Recording:
 
     def is_idle(self) -> bool:
         """Whether nobody holds results of the last replay, nor has taken their memory away."""
-        return all(
-            torch_streams.holders(storage._cdata) == holders and storage.data_ptr() == address
-            for storage, holders, address in self._storages
-        )
+        return [_state(storage) for storage in self._storages] == self._idle
 
     def replay(self, tensors: Sequence[torch.Tensor]) -> tuple:
         """The results for these arguments, which fit; the work goes to the current stream."""
@@ -99,10 +98,13 @@ def _handed_out(result: "torch.Tensor | _Shown | None", tensors: Sequence[torch.
     return argument.as_strided(size, stride, argument.storage_offset() + result.distance)
 
 
-def _storages(tensors) -> list[tuple[torch.UntypedStorage, int, int]]:
-    """Each storage once, with how many hold it when nobody else does, and where it lies."""
-    found = {tensor.untyped_storage()._cdata: tensor.untyped_storage() for tensor in tensors}
-    return [(storage, torch_streams.holders(storage._cdata), storage.data_ptr()) for storage in found.values()]
+def _storages(tensors: Iterable[torch.Tensor]) -> list[torch.UntypedStorage]:
+    return list({tensor.untyped_storage()._cdata: tensor.untyped_storage() for tensor in tensors}.values())
+
+
+def _state(storage: torch.UntypedStorage) -> tuple[int, int, int]:
+    """How many tensors hold `storage`, how many of Python's objects hold its one object, and where it lies."""
+    return torch_streams.holders(storage._cdata), getrefcount(storage), storage.data_ptr()
 
 
 def _like(tensor: torch.Tensor) -> torch.Tensor:

@@ -3,6 +3,8 @@
 Without a GPU a stand-in replays what was captured op by op, which shows what is captured, replayed and kept, and when.
 """
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from graph_stand_in import stand_in_for_graphs
@@ -66,6 +68,23 @@ def test_results_stay_as_long_as_they_are_held(device: str, weight: torch.Tensor
     [(reason, count)] = stats().without_effect.items()
     assert reason.endswith(f"results of {MAX_RECORDINGS} earlier calls are still held")
     assert count == 9 - 1 - MAX_RECORDINGS
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+@pytest.mark.parametrize("storage", [torch.Tensor.untyped_storage, torch.Tensor.storage], ids=["untyped", "typed"])
+def test_results_stay_as_long_as_their_storage_is_held(device: str, weight: torch.Tensor, storage: Callable) -> None:
+    """Catches a replay over a result of which the caller has kept the storage alone: its object is one for all."""
+    run = recorded(linear, True, False)
+    given = inputs(4, device)
+    held = [storage(run([weight, x])[1]) for x in given]
+    for kept, x in zip(held, given, strict=True):
+        got = torch.empty(0, device=device).set_(kept, 0, (32, 64), (64, 1))
+        assert torch.equal(got, x @ weight)
+    del held, kept, got
+    before = stats().recordings
+    for x in inputs(4, device):
+        assert torch.equal(run([weight, x])[1], x @ weight)
+    assert stats().recordings == before
 
 
 def test_parameters_are_read_where_they_are(device: str, weight: torch.Tensor) -> None:
