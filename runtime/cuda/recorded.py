@@ -8,6 +8,7 @@ import torch
 
 from dovetail.runtime.cuda import torch_streams
 from dovetail.runtime.cuda.recording import Recording
+from dovetail.runtime.cuda.switches import switches
 from dovetail.runtime.stats import current
 
 _data_ptr = torch.Tensor.data_ptr
@@ -40,7 +41,8 @@ class Recordable:
 class Recorded:
     """`run`, a function of one list of tensors (which it empties) and perhaps more, below autograd.
 
-    The first call runs as it is, since libraries choose their kernels then; the next ones are recorded and replayed.
+    The first call on a stream, or with other switches of PyTorch's, runs as it is, since libraries choose their kernels
+    then; the next ones are recorded and replayed.
     A call runs as it is, and counts with the reason, where no recording is free and fitting and no other may be made.
     """
 
@@ -49,7 +51,7 @@ class Recorded:
         self._facts = facts
         self._forward = forward
         self._refusal = facts.refusal
-        self._warm: set[int] = set()
+        self._warm: set[tuple] = set()
         self._captures = 0
         self._recordings: list[Recording] = []
         self._busy = threading.Lock()
@@ -81,22 +83,22 @@ class Recorded:
         device = self._gpu(tensors)
         if device is None:
             return None
-        stream = torch_streams.raw_stream(device)
+        state = torch_streams.raw_stream(device), switches()
         if torch.cuda.is_current_stream_capturing():
             return None
         for recording in self._recordings:
-            if recording.fits(tensors, more, stream) and recording.is_idle():
+            if recording.fits(tensors, more, state) and recording.is_idle():
                 return recording
-        if stream not in self._warm:
-            self._warm.add(stream)
+        if state not in self._warm:
+            self._warm.add(state)
             return None
         made = self._forward.made() if self._forward else set()
         if not all(_data_ptr(tensors[index]) in made for index in self._facts.made):
             self._count("the values that it takes were saved by a call that was not replayed")
             return None
-        return self._record(tensors, more, stream)
+        return self._record(tensors, more, state)
 
-    def _record(self, tensors: list, more: tuple, stream: int) -> Recording | None:
+    def _record(self, tensors: list, more: tuple, state: tuple) -> Recording | None:
         if len(self._recordings) == MAX_RECORDINGS:
             idle = next((recording for recording in self._recordings if recording.is_idle()), None)
             if idle is None:
@@ -108,7 +110,7 @@ class Recorded:
             return None
         self._captures += 1
         try:
-            recording = Recording(self._run, self._facts.stays, tensors, more, stream)
+            recording = Recording(self._run, self._facts.stays, tensors, more, state)
         except (RuntimeError, TypeError) as error:  # of torch's capture: not captured, nothing has run
             self._refuse(" ".join(str(error).split("\n")[0].split()))
             return None

@@ -20,15 +20,17 @@ class Recording:
     it, the recording `is_idle` no more, and must not be replayed; so results stay as they are.
     """
 
-    def __init__(self, run: Callable, stays: Sequence[bool], tensors: Sequence[torch.Tensor], more: tuple, stream: int):
-        """Captures `run(tensors, *more)` for `stream`, an address; nothing of it is computed yet.
+    def __init__(
+        self, run: Callable, stays: Sequence[bool], tensors: Sequence[torch.Tensor], more: tuple, state: tuple
+    ):
+        """Captures `run(tensors, *more)` in a `state`: a stream, and PyTorch's switches; nothing of it is computed yet.
 
         Raises:
             RuntimeError: by torch, if something in it can't be captured.
             TypeError: if it returns something else than tensors and None.
         """
         device = tensors[0].device
-        self.stream, self.more = stream, more
+        self._state, self._more = state, more
         self._fixed = [(position, _data_ptr(tensor)) for position, tensor in enumerate(tensors) if stays[position]]
         self._moved = [position for position, stay in enumerate(stays) if not stay]
         self._inputs = [_like(tensors[position]) for position in self._moved]
@@ -41,17 +43,17 @@ class Recording:
         self._results = [_result(result, given) for result in results]
         del results
         self._storages = _storages(value for value in self._results if isinstance(value, torch.Tensor))
-        self._idle = [_state(storage) for storage in self._storages]
+        self._idle = [_held(storage) for storage in self._storages]
 
-    def fits(self, tensors: Sequence[torch.Tensor], more: tuple, stream: int) -> bool:
-        """Whether the arguments that stay lie where they lay, on the same stream."""
-        if stream != self.stream or more != self.more:
+    def fits(self, tensors: Sequence[torch.Tensor], more: tuple, state: tuple) -> bool:
+        """Whether the arguments that stay lie where they lay, in the same state."""
+        if state != self._state or more != self._more:
             return False
         return all(_data_ptr(tensors[position]) == address for position, address in self._fixed)
 
     def is_idle(self) -> bool:
         """Whether nobody holds results of the last replay, nor has taken their memory away."""
-        return [_state(storage) for storage in self._storages] == self._idle
+        return [_held(storage) for storage in self._storages] == self._idle
 
     def replay(self, tensors: Sequence[torch.Tensor]) -> tuple:
         """The results for these arguments, which fit; the work goes to the current stream."""
@@ -102,7 +104,7 @@ def _storages(tensors: Iterable[torch.Tensor]) -> list[torch.UntypedStorage]:
     return list({tensor.untyped_storage()._cdata: tensor.untyped_storage() for tensor in tensors}.values())
 
 
-def _state(storage: torch.UntypedStorage) -> tuple[int, int, int]:
+def _held(storage: torch.UntypedStorage) -> tuple[int, int, int]:
     """How many tensors hold `storage`, how many of Python's objects hold its one object, and where it lies."""
     return torch_streams.holders(storage._cdata), getrefcount(storage), storage.data_ptr()
 

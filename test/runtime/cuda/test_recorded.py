@@ -99,6 +99,39 @@ def test_parameters_are_read_where_they_are(device: str, weight: torch.Tensor) -
     assert stats().recordings == 2
 
 
+_cudnn, _cuda = torch.backends.cudnn, torch.backends.cuda
+SWITCHES = {
+    "deterministic algorithms": (torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms),
+    "cudnn.enabled": (lambda: _cudnn.enabled, lambda on: setattr(_cudnn, "enabled", on)),
+    "cudnn.benchmark": (lambda: _cudnn.benchmark, lambda on: setattr(_cudnn, "benchmark", on)),
+    "cudnn.deterministic": (lambda: _cudnn.deterministic, lambda on: setattr(_cudnn, "deterministic", on)),
+    "cudnn.allow_tf32": (lambda: _cudnn.allow_tf32, lambda on: setattr(_cudnn, "allow_tf32", on)),
+    "matmul.allow_tf32": (lambda: _cuda.matmul.allow_tf32, lambda on: setattr(_cuda.matmul, "allow_tf32", on)),
+    "flash attention": (_cuda.flash_sdp_enabled, _cuda.enable_flash_sdp),
+    "efficient attention": (_cuda.mem_efficient_sdp_enabled, _cuda.enable_mem_efficient_sdp),
+    "attention by products": (_cuda.math_sdp_enabled, _cuda.enable_math_sdp),
+    "cudnn's attention": (_cuda.cudnn_sdp_enabled, _cuda.enable_cudnn_sdp),
+}
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_switches_act_on_the_next_call(device: str, name: str) -> None:
+    """Catches a replay by the kernels of the capture, though the user has asked for others since."""
+    is_on, turn = SWITCHES[name]
+
+    def choosing(arguments: list) -> tuple:
+        return (arguments.pop() * (2 if is_on() else 3),)
+
+    run, x, before = recorded(choosing, False), torch.ones(4, device=device), is_on()
+    try:
+        for on in [before] * 3 + [not before] * 3 + [before] * 2:
+            turn(on)
+            assert run([x])[0].tolist() == [2.0 if on else 3.0] * 4
+    finally:
+        turn(before)
+    assert stats().recordings == 2
+
+
 def test_places_that_always_change_are_given_up(device: str, weight: torch.Tensor) -> None:
     """Catches a function that is recorded anew with each call, which costs more than it gains."""
     run, kept = recorded(linear, True, False), []
