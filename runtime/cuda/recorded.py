@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from dovetail.runtime.cuda import torch_streams
-from dovetail.runtime.cuda.recording import Recording
+from dovetail.runtime.cuda.recording import Recording, overlaps
 from dovetail.runtime.cuda.switches import switches
 from dovetail.runtime.stats import current
 
@@ -18,6 +18,9 @@ MAX_RECORDINGS = 4
 
 MAX_CAPTURES = 12
 """Graphs of one function in all. Where arguments that should stay lie elsewhere each time, capturing costs more."""
+
+MAX_FAILURES = 3
+"""Captures that fail one after the other, for want of memory, say: what fails each time is not tried with each call."""
 
 
 @dataclass(frozen=True)
@@ -50,16 +53,16 @@ class Recorded:
         self._run = run
         self._facts = facts
         self._forward = forward
-        self._refusal = facts.refusal
         self._warm: set[tuple] = set()
         self._captures = 0
+        self._failures: list[str] = []
         self._recordings: list[Recording] = []
         self._busy = threading.Lock()
-        if self._refusal:
-            self._count(self._refusal)
+        if facts.refusal:
+            self._count(facts.refusal)
 
     def __call__(self, arguments: list, *more) -> Sequence:
-        if self._refusal:
+        if self._facts.refusal:
             return self._run(arguments, *more)
         if not self._busy.acquire(blocking=False):  # by another thread, or by this one, which runs a finalizer
             self._count("another call of it is under way")
@@ -99,6 +102,13 @@ class Recorded:
         return self._record(tensors, more, state)
 
     def _record(self, tensors: list, more: tuple, state: tuple) -> Recording | None:
+        if len(self._failures) == MAX_FAILURES:
+            self._count(self._failures[-1])
+            return None
+        pairs = zip(tensors, self._facts.stays, strict=True)
+        if any(overlaps(tensor) for tensor, stays in pairs if not stays):
+            self._count("elements of an argument share memory")
+            return None
         if len(self._recordings) == MAX_RECORDINGS:
             idle = next((recording for recording in self._recordings if recording.is_idle()), None)
             if idle is None:
@@ -112,8 +122,10 @@ class Recorded:
         try:
             recording = Recording(self._run, self._facts.stays, tensors, more, state)
         except (RuntimeError, TypeError) as error:  # of torch's capture: not captured, nothing has run
-            self._refuse(" ".join(str(error).split("\n")[0].split()))
+            self._failures.append(" ".join(str(error).split("\n")[0].split()))
+            self._count(self._failures[-1])
             return None
+        self._failures.clear()
         current().recordings += 1
         self._recordings.append(recording)
         return recording
@@ -121,13 +133,13 @@ class Recorded:
     def _gpu(self, tensors: list) -> int | None:
         """The GPU that all arguments are on, which is the current one; None where there is none, and says why."""
         if not tensors:
-            self._refuse("it takes no tensors, which tell the GPU")
+            self._count("it takes no tensors, which tell the GPU")
             return None
         devices = [each.get_device() if isinstance(each, torch.Tensor) else -1 for each in tensors]
         device = max(devices)
         elsewhere = [index for index, found in enumerate(devices) if found != device]
         if device < 0 or not all(self._is_early(index, tensors[index]) for index in elsewhere):
-            self._refuse("its arguments are not all tensors on one GPU")
+            self._count("its arguments are not all tensors on one GPU")
             return None
         if device != torch_streams.current_device():
             self._count("its arguments are on another GPU than the thread's")
@@ -142,11 +154,6 @@ class Recorded:
         if not isinstance(argument, torch.Tensor) or index not in self._facts.made or self._forward is None:
             return False
         return _data_ptr(argument) not in self._forward.made()
-
-    def _refuse(self, reason: str) -> None:
-        self._refusal = reason
-        self._recordings.clear()
-        self._count(reason)
 
     def _count(self, reason: str) -> None:
         current().without_effect[f"reduce_overhead: @{self._facts.name} is not replayed: {reason}"] += 1

@@ -109,9 +109,11 @@ def _held(storage: torch.UntypedStorage) -> tuple[int, int, int]:
     return torch_streams.holders(storage._cdata), getrefcount(storage), storage.data_ptr()
 
 
+def overlaps(tensor: torch.Tensor) -> bool:
+    """Whether elements of `tensor` surely share memory, as of one that is expanded: nothing can be copied there."""
+    return torch._debug_has_internal_overlap(tensor) == 1
+
+
 def _like(tensor: torch.Tensor) -> torch.Tensor:
-    """Memory for a copy of `tensor`, with its strides; raises TypeError if elements of it share memory."""
-    made = torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device=tensor.device)
-    if torch._debug_has_internal_overlap(made) == 1:
-        raise TypeError(f"an argument of shape {tuple(tensor.shape)} has strides {tensor.stride()}, which overlap")
-    return made
+    """Memory for a copy of `tensor`, with its strides."""
+    return torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device=tensor.device)

@@ -9,7 +9,8 @@ import pytest
 import torch
 from graph_stand_in import stand_in_for_graphs
 
-from dovetail.runtime.cuda.recorded import MAX_CAPTURES, MAX_RECORDINGS, Recordable, Recorded
+from dovetail.runtime.cuda import torch_streams
+from dovetail.runtime.cuda.recorded import MAX_CAPTURES, MAX_FAILURES, MAX_RECORDINGS, Recordable, Recorded
 from dovetail.runtime.cuda.recording import Recording
 from dovetail.runtime.host import below_autograd
 from dovetail.runtime.stats import stats
@@ -212,7 +213,53 @@ def test_what_waits_is_given_up_with_a_reason(device: str) -> None:
     assert stats().recordings == 0
     [(reason, count)] = stats().without_effect.items()
     assert reason.startswith("reduce_overhead: @forward is not replayed: ")
-    assert count == 1
+    assert count == 3
+
+
+def test_what_always_waits_is_not_captured_again(device: str) -> None:
+    """Catches a capture, which waits for the GPU, in each call of what none can be made of."""
+    calls = []
+
+    def waiting(arguments: list) -> tuple:
+        calls.append(torch_streams.raw_stream(0))
+        return (arguments.pop() * torch.ones((), device=device).item(),)
+
+    run = recorded(waiting, False)
+    for _ in range(MAX_FAILURES + 5):
+        run([torch.ones(8, device=device)])
+    assert len(calls) == MAX_FAILURES + 5 + MAX_FAILURES
+    assert sum(stats().without_effect.values()) == MAX_FAILURES + 4
+
+
+@pytest.mark.parametrize("turn", [1, 4])
+def test_one_failure_of_a_capture_is_of_that_call(device: str, weight: torch.Tensor, turn: int) -> None:
+    """Catches recordings that are dropped, and never made again, since memory was short once while one was captured."""
+    calls = []
+
+    def short_once(arguments: list) -> tuple:
+        calls.append(len(calls))
+        if len(calls) == turn + 1:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return linear(arguments)
+
+    run, held = recorded(short_once, True, False), []
+    for x in inputs(6, device):
+        held.append(run([weight, x])[1])
+        assert torch.equal(held[-1], x @ weight)
+    assert stats().recordings == 4
+    assert [each for each in stats().without_effect if each.endswith("CUDA out of memory")]
+
+
+def test_one_expanded_tangent_is_of_that_call(device: str) -> None:
+    """Catches a backward that is never replayed since one of its tangents, as of a sum, was expanded."""
+    run, one = recorded(lambda given: (given.pop() * 2,), False), torch.ones(1, device=device)
+    for turn in range(6):
+        given = one.expand(64) if turn < 3 else torch.full((64,), float(turn), device=device)
+        assert torch.equal(run([given])[0], given * 2)
+    assert stats().recordings == 1
+    [(reason, count)] = stats().without_effect.items()
+    assert reason.endswith("elements of an argument share memory")
+    assert count == 2
 
 
 @pytest.mark.parametrize("device", [pytest.param("cuda", marks=pytest.mark.cuda)], indirect=True)
