@@ -10,6 +10,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import BACKWARD, FORWARD, NOT_RECORDABLE, STAYS
 from dovetail.dialects.reading import Module, Role, argument_facts, body, referred, symbol
+from dovetail.dialects.statements.effects import Effect, effect
 from dovetail.dialects.statements.saved import saved_values
 from dovetail.dialects.statements.stated import stated
 from dovetail.runtime.cuda.recorded import Recordable, Recorded
@@ -31,7 +32,7 @@ def recorded_halves(found: Module, runs: Mapping[str, Callable], compiled: Colle
 
 def recordable_forward(forward: func.FuncOp, compiled: Collection[str]) -> Recordable:
     """What is said of `forward`."""
-    return Recordable(symbol(forward), _refusal(forward, compiled), _stays(forward))
+    return Recordable(symbol(forward), _refusal(forward, compiled), _stays(forward), draws=_draws(forward))
 
 
 def recordable_backward(
@@ -42,11 +43,15 @@ def recordable_backward(
     if of_forward.refusal:
         why_not = why_not or f"@{of_forward.name} can't be either"
     made = tuple(number for number, value in enumerate(saved_values(forward, backward)) if value.is_made)
-    return Recordable(symbol(backward), why_not, _stays(backward), made)
+    return Recordable(symbol(backward), why_not, _stays(backward), made, _draws(backward))
 
 
 def _stays(half: func.FuncOp) -> tuple[bool, ...]:
     return tuple(STAYS in facts for facts in argument_facts(half))
+
+
+def _draws(half: func.FuncOp) -> bool:
+    return any(effect(op) is Effect.DRAWS for op in body(half))
 
 
 def _refusal(half: func.FuncOp, compiled: Collection[str]) -> str:

@@ -33,12 +33,14 @@ class Recordable:
         stays: of each argument, whether it lies at one address call by call: parameters and buffers, what is updated in
             place, and what the forward made for the backward.
         made: those of them that the forward made; such a call is replayed only after a replayed forward.
+        draws: whether it draws random numbers.
     """
 
     name: str
     refusal: str
     stays: tuple[bool, ...] = ()
     made: tuple[int, ...] = ()
+    draws: bool = False
 
 
 class Recorded:
@@ -120,7 +122,7 @@ class Recorded:
             return None
         self._captures += 1
         try:
-            recording = Recording(self._run, self._facts.stays, tensors, more, state)
+            recording = Recording(self._run, self._facts.stays, self._facts.draws, tensors, more, state)
         except (RuntimeError, TypeError) as error:  # of torch's capture: not captured, nothing has run
             self._failures.append(" ".join(str(error).split("\n")[0].split()))
             self._count(self._failures[-1])

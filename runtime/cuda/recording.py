@@ -1,12 +1,14 @@
 """One call of a host function as a CUDA graph, which is replayed in place of later calls."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from sys import getrefcount
 
 import torch
 
 from dovetail.runtime.cuda import torch_streams
 from dovetail.runtime.cuda.capture import captured
+from dovetail.runtime.cuda.turns import turn
 
 _data_ptr = torch.Tensor.data_ptr
 
@@ -21,15 +23,23 @@ class Recording:
     """
 
     def __init__(
-        self, run: Callable, stays: Sequence[bool], tensors: Sequence[torch.Tensor], more: tuple, state: tuple
+        self,
+        run: Callable,
+        stays: Sequence[bool],
+        draws: bool,
+        tensors: Sequence[torch.Tensor],
+        more: tuple,
+        state: tuple,
     ):
         """Captures `run(tensors, *more)` in a `state`: a stream, and PyTorch's switches; nothing of it is computed yet.
+
+        It is told whether it `draws` random numbers.
 
         Raises:
             RuntimeError: by torch, if something in it can't be captured.
             TypeError: if it returns something else than tensors and None.
         """
-        device = tensors[0].device
+        self._device, self._draws = tensors[0].get_device(), draws
         self._state, self._more = state, more
         self._fixed = [(position, _data_ptr(tensor)) for position, tensor in enumerate(tensors) if stays[position]]
         self._moved = [position for position, stay in enumerate(stays) if not stay]
@@ -38,7 +48,7 @@ class Recording:
         for position, memory in zip(self._moved, self._inputs, strict=True):
             given[position] = memory
         self._graph = torch.cuda.CUDAGraph()
-        with captured(self._graph, device.index):
+        with captured(self._graph, self._device):
             results = run(list(given), *more)
         self._results = [_result(result, given) for result in results]
         del results
@@ -59,7 +69,8 @@ class Recording:
         """The results for these arguments, which fit; the work goes to the current stream."""
         if self._moved:
             torch._foreach_copy_(self._inputs, [tensors[position] for position in self._moved])
-        self._graph.replay()
+        with turn(self._device, self._state[0]) if self._draws else nullcontext():
+            self._graph.replay()
         return tuple(_handed_out(result, tensors) for result in self._results)
 
     def made(self) -> set[int]:

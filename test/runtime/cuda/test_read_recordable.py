@@ -64,6 +64,23 @@ def test_the_first_reason_is_read(compiled: list[str], reason: str) -> None:
 
 
 @pytest.mark.usefixtures("op_by_op")
+def test_what_draws_is_read() -> None:
+    """Catches replays on two streams at once that draw the same numbers, since nothing says that they draw."""
+    attention, given = nn.functional.scaled_dot_product_attention, torch.randn(1, 2, 8, 8, requires_grad=True)
+    found = []
+    for compute in (
+        torch.sin,
+        lambda x: attention(x, x, x, dropout_p=0.5),
+        lambda x: nn.functional.dropout(x, 0.5),
+    ):
+        module = Module(module_of(compute, given))
+        facts = recordable_forward(module.forward, module.regions)
+        backward = recordable_backward(module.forward, facts, module.backward, module.regions)
+        found.append((facts.draws, backward.draws))
+    assert found == [(False, False), (True, False), (True, False)]
+
+
+@pytest.mark.usefixtures("op_by_op")
 def test_a_backward_alone_is_not_recorded() -> None:
     """Catches a recorded backward of what each forward saves elsewhere."""
     found = Module(module_of(nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8)), torch.randn(4, 8)))

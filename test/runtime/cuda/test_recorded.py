@@ -9,7 +9,7 @@ import pytest
 import torch
 from graph_stand_in import stand_in_for_graphs
 
-from dovetail.runtime.cuda import torch_streams
+from dovetail.runtime.cuda import torch_streams, turns
 from dovetail.runtime.cuda.recorded import MAX_CAPTURES, MAX_FAILURES, MAX_RECORDINGS, Recordable, Recorded
 from dovetail.runtime.cuda.recording import Recording
 from dovetail.runtime.host import below_autograd
@@ -195,6 +195,64 @@ def test_random_numbers_are_eagers(device: str) -> None:
     expected = [draw(x) for _ in range(5) for draw in (torch.rand_like, torch.randn_like)]
     assert all(map(torch.equal, found, [*expected, torch.rand(10, device=device)]))
     assert stats().recordings == 1
+
+
+class _Event:
+    """Stands in for one of a GPU."""
+
+    def __init__(self, said: list[str]) -> None:
+        self.said = said
+
+    def record(self) -> None:
+        self.said.append("done")
+
+    def wait(self) -> None:
+        self.said.append("wait")
+
+
+@pytest.mark.parametrize("draws", [False, True])
+def test_replays_that_draw_wait_for_those_on_another_stream(draws: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a graph whose offset of random numbers the next one on another stream overwrites before it is read."""
+    said: list[str] = []
+    stand_in_for_graphs(monkeypatch)
+    monkeypatch.setattr(torch.cuda, "Event", lambda: _Event(said))
+    monkeypatch.setattr(turns, "_last", {})
+    runs = [recorded(lambda given: (torch.rand_like(given.pop()),), False, draws=draws) for _ in range(2)]
+    for stream in (7, 7, 8, 8, 0, 7, 7, 8, 8, 7):
+        if not stream:  # all are recorded
+            said.clear()
+            turns._last.clear()
+        monkeypatch.setattr(torch_streams, "raw_stream", lambda _, stream=stream or 9: stream)
+        for run in runs:
+            run([torch.ones(4)])
+    assert stats().recordings == 4
+    twice = ["done"] * 2
+    assert said == ([*twice, *twice, "wait", *twice, *twice, "wait", *twice] if draws else [])
+
+
+@pytest.mark.parametrize("device", [pytest.param("cuda", marks=pytest.mark.cuda)], indirect=True)
+def test_random_numbers_on_two_streams_are_eagers(device: str) -> None:
+    """Catches two graphs under way at once that draw the same numbers, the later one's."""
+
+    def noisy(arguments: list) -> tuple:
+        torch.cuda._sleep(5_000_000)
+        return (torch.rand_like(arguments.pop()),)
+
+    run, x = recorded(noisy, False, draws=True), torch.zeros(1000, device=device)
+    streams = [torch.cuda.Stream() for _ in range(2)]
+    torch.cuda.synchronize()
+    torch.cuda.manual_seed(3)
+    found = []
+    for _ in range(6):
+        for stream in streams:
+            with torch.cuda.stream(stream):
+                found.append(run([x])[0])
+        torch.cuda.synchronize()
+        found = [*found[:-2], *(each.clone() for each in found[-2:])]
+    torch.cuda.synchronize()
+    torch.cuda.manual_seed(3)
+    assert all(torch.equal(each, torch.rand_like(x)) for each in found)
+    assert stats().recordings == 2
 
 
 def test_what_waits_is_given_up_with_a_reason(device: str) -> None:
