@@ -2,7 +2,6 @@
 
 import hashlib
 import threading
-import weakref
 from collections.abc import Iterable
 from typing import Any
 
@@ -33,11 +32,12 @@ def check_on_gpu(code: bytes, kernels: Iterable[str]) -> None:
 
 
 class Library:
-    """Kernels, by name and device."""
+    """Kernels, by name and device, and constants: a graph of the user may read both for ever."""
 
     def __init__(self, code: bytes):
         self.code = code
         self._modules: dict[int, Any] = {}
+        self._constants: dict[tuple[int, str], int] = {}
         self._lock = threading.RLock()
 
     def check(self, device: int, kernels: Iterable[str]) -> None:
@@ -61,6 +61,18 @@ class Library:
             outcome = functions.cuFuncSetAttribute(kernel, attribute, dispatch.shared_bytes)
             driver.checked(outcome, f"kernel '{name}' asks for {dispatch.shared_bytes} bytes of shared memory")
         return kernel
+
+    def constants(self, device: int, contents: bytes) -> int:
+        """The address of a copy of `contents` on a GPU, one for all plans, which stays there as the code does.
+
+        Raises:
+            LaunchError: if there is no memory.
+        """
+        key = device, hashlib.sha256(contents).hexdigest()
+        with self._lock:
+            if key not in self._constants:
+                self._constants[key] = _upload(contents, device)
+            return self._constants[key]
 
     def _found(self, device: int, name: str) -> Any:
         outcome = driver.functions().cuModuleGetFunction(self._module(device), name.encode())
@@ -109,8 +121,8 @@ def _refuse_spills(kernel: Any, name: str) -> None:
         )
 
 
-def upload(owner: object, contents: bytes, device: int) -> int:
-    """The address of a copy of `contents` on a GPU, there until `owner` dies and no kernel runs that may read it.
+def _upload(contents: bytes, device: int) -> int:
+    """The address of a copy of `contents` on a GPU.
 
     Any stream may read it from now on, also while a graph is being captured. So it is no memory of torch's allocator,
     which belongs to a stream.
@@ -119,16 +131,9 @@ def upload(owner: object, contents: bytes, device: int) -> int:
     what = f"uploading {len(contents)} bytes to cuda:{device}"
     with driver.on(device), driver.loading():
         address = driver.checked(functions.cuMemAlloc(len(contents)), what)
-        weakref.finalize(owner, _free, address, device).atexit = False
         kind = functions.CUstream_flags.CU_STREAM_NON_BLOCKING
         stream = driver.checked(functions.cuStreamCreate(kind), what)
         driver.checked(functions.cuMemcpyHtoDAsync(address, contents, len(contents), stream), what)
         driver.checked(functions.cuStreamSynchronize(stream), what)
         driver.checked(functions.cuStreamDestroy(stream), what)
     return int(address)
-
-
-def _free(address: Any, device: int) -> None:
-    """The driver waits for the kernels that run; an error ends in `sys.unraisablehook`."""
-    with driver.on(device), driver.loading():
-        driver.checked(driver.functions().cuMemFree(address), f"giving back constants on cuda:{device}")

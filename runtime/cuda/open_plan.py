@@ -132,8 +132,9 @@ class OpenPlan:
                 expected = len(self._record.arguments)
                 raise TypeError(f"region '{self.name}': got {len(given)} arguments, expected {expected}")
             plan = Plan(self._record.closed(given), self.library)
-            if len(self._plans) >= MOST_PLANS:
-                self._plans.pop(next(iter(self._plans)), None)
+            met = list(self._plans)  # at once, as other threads go on
+            for oldest in met[: max(len(met) - MOST_PLANS + 1, 0)]:
+                self._plans.pop(oldest, None)
             self._plans[key] = plan
         plan(*(value for value in given if isinstance(value, torch.Tensor)))
 

@@ -10,7 +10,7 @@ import torch
 from dovetail.errors import LaunchError
 from dovetail.runtime.cuda import driver
 from dovetail.runtime.cuda.arguments import copied, device_of
-from dovetail.runtime.cuda.library import Library, upload
+from dovetail.runtime.cuda.library import Library
 from dovetail.runtime.cuda.plan_record import PlanRecord
 from dovetail.runtime.cuda.steps import Launched, Run, run_of
 from dovetail.runtime.launches.plan_records import Dispatch
@@ -68,7 +68,7 @@ class Plan:
     def _load(self, device: int) -> Launched:
         steps, constants = self.record.steps, self.record.constants
         kernels = [int(self.library.kernel(device, step)) if isinstance(step, Dispatch) else 0 for step in steps]
-        return Launched(self.record, tuple(kernels), upload(self, constants, device) if constants else 0)
+        return Launched(self.record, tuple(kernels), self.library.constants(device, constants) if constants else 0)
 
     def _prepare(self, device: int) -> Run:
         launched = [(self.loaded(device), range(len(self.record.arguments)))]

@@ -1,6 +1,7 @@
 """Reading launch plans for CUDA from the IR: everything that a launch needs stands there."""
 
 import sys
+import threading
 
 import pytest
 import torch
@@ -238,3 +239,30 @@ def test_sizes_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     for rows in range(1, MOST_PLANS + 20):
         run(on_device(torch.zeros(rows, 4)), 0, on_device(torch.zeros(rows, 4)))
     assert len(run._plans) == MOST_PLANS
+
+
+def test_sizes_are_forgotten_by_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a call that raises since another thread's call of new sizes came in between."""
+    run = open_plan()
+    stand_in(monkeypatch, Kernel("add", (8, 8, 4)))
+    failures: list[BaseException] = []
+
+    def work(first: int) -> None:
+        try:
+            for rows in [*range(first, 101), *range(1, first)] * 4:
+                run(on_device(torch.zeros(rows, 4)), 0, on_device(torch.zeros(rows, 4)))
+        except BaseException as error:
+            failures.append(error)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work, args=(first,)) for first in (1, 26, 51, 76)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert not failures
+    assert len(run._plans) <= MOST_PLANS + len(threads)
