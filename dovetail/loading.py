@@ -18,6 +18,7 @@ from dovetail.dialects.memory.handed_on import handed_on
 from dovetail.dialects.memory.planned_memory import shared_arguments
 from dovetail.dialects.memory.touches import is_in_one_loop, is_read_first
 from dovetail.dialects.reading import Module
+from dovetail.dialects.statements.devices import home
 from dovetail.dialects.statements.plans import code_of, digest, plans
 from dovetail.dialects.statements.regions import choice, driver_of
 from dovetail.dialects.statements.target import device_of
@@ -89,7 +90,7 @@ class Regions:
         """What each region of `module` came to; waits until all have."""
         found = self.begin(module)
         for each in self._rounds:
-            outcomes = launchable(each.compiling)
+            outcomes = launchable(each.compiling, home(module))
             for name, what in each.made.items():
                 if what not in self._known:
                     self._known[what] = loaded(outcomes[name], what[2], name)
@@ -102,8 +103,8 @@ def compilation(sources: Mapping[str, str], target: Target, timeout: float, cach
     return Compilation(sources, target, timeout=timeout, cache=cache, plans=not unavailable(target.device))
 
 
-def launchable(compiling: Compilation) -> dict[str, Outcome]:
-    """What each region compiled to; a plan whose code can't be loaded here gives way to a module for IREE's runtime.
+def launchable(compiling: Compilation, device: str) -> dict[str, Outcome]:
+    """What each region compiled to; a plan whose code `device` can't load gives way to a module for IREE's runtime.
 
     Where that has no driver for the target, it is a failure.
     """
@@ -111,7 +112,7 @@ def launchable(compiling: Compilation) -> dict[str, Outcome]:
     refused = {
         name: reason
         for name, outcome in outcomes.items()
-        if isinstance(outcome, LaunchPlan) and (reason := unloadable(outcome, target.device))
+        if isinstance(outcome, LaunchPlan) and (reason := unloadable(outcome, device))
     }
     if not refused:
         return outcomes

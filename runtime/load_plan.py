@@ -1,7 +1,7 @@
 """Loads launch plans, which run regions without IREE's runtime, on the CPU or on GPUs (docs/launch-plans.md)."""
 
 import os
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from torch_mlir.dialects import func
 
@@ -13,6 +13,7 @@ from dovetail.runtime.cuda.open_plan import CudaPlan
 from dovetail.runtime.cuda.read_plan import load_cuda_plan
 from dovetail.runtime.extension import unusable
 from dovetail.runtime.launches.iree_executable import Executable
+from dovetail.runtime.launches.plan_records import Dispatch
 from dovetail.runtime.launches.plans import load_cpu_plan, load_library
 
 if TYPE_CHECKING:
@@ -48,18 +49,27 @@ def planned(device: str) -> str:
 
 
 def unloadable(plan: LaunchPlan, device: str) -> str:
-    """Why the code of `plan` can't be loaded here, for the type of device `device`; "" if it can.
+    """Why the code of `plan` can't be loaded onto `device`, in torch's words ("cuda:0"), or does not fit; "" if it can.
 
     Code for a GPU that this machine lacks can't be tried, and counts as loadable.
     """
+    kind, _, number = device.partition(":")
     try:
-        if device == "cuda":
-            check_on_gpu(plan.code, (step["entry"] for step in plan.steps["steps"] if step["op"] == "dispatch"))
+        if kind == "cuda":
+            launches = (_launch_of(step) for step in plan.steps["steps"] if step["op"] == "dispatch")
+            check_on_gpu(plan.code, launches, int(number))
         else:
             load_library(plan.code)
     except (OSError, ValueError, LaunchError) as error:
         return f"the code {error}"
     return ""
+
+
+def _launch_of(step: dict[str, Any]) -> Dispatch:
+    """What the compiler says of a launch; numbers that are open have names."""
+    workgroups, words, bindings = (tuple(step[name]) for name in ("workgroups", "constants", "bindings"))
+    threads, shared_bytes = tuple(step.get("workgroup_size", ())), step.get("shared_memory", 0)
+    return Dispatch(step["entry"], workgroups, threads, shared_bytes, words, bindings, step.get("sets", 0))
 
 
 def load_plan(plan: func.FuncOp, code: bytes) -> Planned:

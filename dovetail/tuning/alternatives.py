@@ -18,6 +18,7 @@ from dovetail.dialects.building.region_builder import call_with_memory
 from dovetail.dialects.building.region_texts import region_texts
 from dovetail.dialects.dovetail.ops.alloc import alloc
 from dovetail.dialects.reading import Module, body
+from dovetail.dialects.statements.devices import home
 from dovetail.dialects.statements.regions import choice, destinations
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.types import TensorInfo, is_memory_type, require_tensor_info, value_type
@@ -132,7 +133,7 @@ class _Runs:
         """
         ChooseDriversPass().run(module)
         texts, stated = region_texts(module), Module(module).regions
-        outcomes = launchable(compilation(texts, target, self.timeout, self.cache))
+        outcomes = launchable(compilation(texts, target, self.timeout, self.cache), home(module))
         made: dict[str, Loaded] = {}
         for region, outcome in outcomes.items():
             chosen = driver if driver in IREE_DRIVERS else choice(stated[region], DRIVER)

@@ -24,8 +24,8 @@ _STICKY = frozenset(
 
 _VERSION = 11080
 """CUDA 11.8, whose form of functions is asked for: the first one with `cuLaunchKernelEx`."""
-_CAPTURES_OVERLAPS = 12030
-"""CUDA 12.3, of which on graphs capture kernels that are launched while those before them run."""
+_LEAST_DRIVER = 12040
+"""CUDA 12.4, the first one that tells a kernel's parameters; from 12.3 on graphs take launches that overlap."""
 _LEGACY_STREAM = 1
 """Stream 0 is the one that all threads share, as torch takes it to be."""
 
@@ -55,9 +55,12 @@ def step_functions() -> tuple[int, ...]:
     return tuple(address_of(f"cu{name}") for name in [*names, "CtxGetDevice", "CtxGetCurrent", "CtxSetCurrent"])
 
 
-def may_overlap() -> bool:
-    """Whether kernels that wait by themselves may be launched while those before them run, also into graphs."""
-    return checked(functions().cuDriverGetVersion(), "asking for the driver's version") >= _CAPTURES_OVERLAPS
+def refuse_old() -> None:
+    """Raises LaunchError if the driver lacks what launching takes."""
+    found = checked(functions().cuDriverGetVersion(), "asking for the driver's version")
+    if found < _LEAST_DRIVER:
+        least, has = (f"{version // 1000}.{version % 1000 // 10}" for version in (_LEAST_DRIVER, found))
+        raise LaunchError(f"needs a driver for CUDA {least} or later, this one is for {has}")
 
 
 def context(device: int) -> int:

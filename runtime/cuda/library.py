@@ -13,6 +13,8 @@ from dovetail.runtime.cuda import driver
 from dovetail.runtime.launches.plan_records import Dispatch, table
 
 _LOG_BYTES = 4096
+_NO_SUCH_PARAMETER = 1
+"""CUDA_ERROR_INVALID_VALUE, behind the last one."""
 
 _libraries: dict[str, "Library"] = {}
 _loading = threading.Lock()
@@ -25,10 +27,13 @@ def load_library(code: bytes) -> "Library":
         return _libraries.setdefault(key, Library(code))
 
 
-def check_on_gpu(code: bytes, kernels: Iterable[str]) -> None:
-    """Raises LaunchError if torch's GPU, where there is one, can't load `code` or should not run `kernels`."""
-    if torch.cuda.is_available():
-        load_library(code).check(torch.cuda.current_device(), kernels)
+def check_on_gpu(code: bytes, dispatches: Iterable[Dispatch], device: int) -> None:
+    """Raises LaunchError if a GPU, where this machine has it, can't load `code` or should not run `dispatches`.
+
+    Their numbers may be open.
+    """
+    if torch.cuda.is_available() and device < torch.cuda.device_count():
+        load_library(code).check(device, dispatches)
 
 
 class Library:
@@ -40,11 +45,11 @@ class Library:
         self._constants: dict[tuple[int, str], int] = {}
         self._lock = threading.RLock()
 
-    def check(self, device: int, kernels: Iterable[str]) -> None:
-        """Raises LaunchError if the code can't be loaded onto `device`, or one of `kernels` is none to be launched."""
+    def check(self, device: int, dispatches: Iterable[Dispatch]) -> None:
+        """Raises LaunchError if the code can't be loaded onto `device`, or no kernel fits one of `dispatches`."""
         with driver.on(device):
-            for name in kernels:
-                _refuse_spills(self._found(device, name), name)
+            for dispatch in dispatches:
+                self._fitting(device, dispatch)
 
     def kernel(self, device: int, dispatch: Dispatch[int]) -> Any:
         """The driver's handle of what `dispatch` launches, ready for as much shared memory as it asks for.
@@ -54,9 +59,7 @@ class Library:
         """
         functions, name = driver.functions(), dispatch.entry
         with driver.on(device):
-            kernel = self._found(device, name)
-            _check_parameters(kernel, dispatch)
-            _refuse_spills(kernel, name)
+            kernel = self._fitting(device, dispatch)
             attribute = functions.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             outcome = functions.cuFuncSetAttribute(kernel, attribute, dispatch.shared_bytes)
             driver.checked(outcome, f"kernel '{name}' asks for {dispatch.shared_bytes} bytes of shared memory")
@@ -74,13 +77,18 @@ class Library:
                 self._constants[key] = _upload(contents, device)
             return self._constants[key]
 
-    def _found(self, device: int, name: str) -> Any:
+    def _fitting(self, device: int, dispatch: Dispatch) -> Any:
+        name = dispatch.entry
         outcome = driver.functions().cuModuleGetFunction(self._module(device), name.encode())
-        return driver.checked(outcome, f"looking for kernel '{name}'")
+        kernel = driver.checked(outcome, f"looking for kernel '{name}'")
+        _check_parameters(kernel, dispatch)
+        _refuse_spills(kernel, name)
+        return kernel
 
     def _module(self, device: int) -> Any:
         with self._lock:
             if device not in self._modules:
+                driver.refuse_old()
                 with driver.loading():
                     self._modules[device] = _load(self.code, device)
             return self._modules[device]
@@ -99,12 +107,12 @@ def _load(code: bytes, device: int) -> Any:
     return driver.checked(outcome, f"{kind} can't be loaded onto cuda:{device}{said}")
 
 
-def _check_parameters(kernel: Any, dispatch: Dispatch[int]) -> None:
+def _check_parameters(kernel: Any, dispatch: Dispatch) -> None:
     """Raises LaunchError unless `kernel` takes the bindings and the words: it would read foreign memory else."""
     functions = driver.functions()
     found: list[int] = []
-    while not int((outcome := functions.cuFuncGetParamInfo(kernel, len(found)))[0]):
-        found.append(outcome[2])
+    while int((outcome := functions.cuFuncGetParamInfo(kernel, len(found)))[0]) != _NO_SUCH_PARAMETER:
+        found.append(driver.checked(outcome, f"asking for the parameters of '{dispatch.entry}'")[1])
     addresses = [8 * table(dispatch)] if dispatch.sets else [8] * len(dispatch.bindings)
     expected = addresses + [4] * len(dispatch.words)
     if found != expected:

@@ -91,8 +91,7 @@ def _step(step: Step[int], kernel: int, buffers: Sequence[int]) -> tuple:
     match step:
         case Dispatch():
             sizes = step.workgroups, step.threads, step.shared_bytes
-            overlaps = step.waits and driver.may_overlap()
-            return DISPATCH, kernel, *sizes, step.words, ranges(*step.bindings), table(step), overlaps
+            return DISPATCH, kernel, *sizes, step.words, ranges(*step.bindings), table(step), step.waits
         case Fill():
             return FILL, ranges(step.target), step.bits, step.width
         case Copy():

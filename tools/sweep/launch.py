@@ -9,6 +9,7 @@ from dovetail.backends.base_target import Target
 from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.backends.compiling.outcomes import CompileFailure
 from dovetail.dialects.building.region_texts import region_texts
+from dovetail.dialects.statements.devices import home
 from dovetail.loading import compilation, launchable, launchers, loaded, write_plans
 from dovetail.passes.regions.keep_nan_tests import KeepNanTestsPass
 from dovetail.passes.regions.keep_scalars import KeepScalarsPass
@@ -35,7 +36,7 @@ class Launched:
 def launched(module: ir.Module, target: Target) -> Launched | CompileFailure:
     """What runs region `@forward` of a module at level `regions`, which then is at `launches`; or why nothing does."""
     texts = region_texts(module)
-    outcome = launchable(compilation(texts, target, TIMEOUT_SECONDS, None))["forward"]
+    outcome = launchable(compilation(texts, target, TIMEOUT_SECONDS, None), home(module))["forward"]
     ready = loaded(outcome, "local-sync", "forward")
     if isinstance(ready, CompileFailure):
         return ready

@@ -228,7 +228,7 @@ def test_kernel_that_spills_is_refused() -> None:
     with pytest.raises(LaunchError, match="'spilling' keeps 8192 bytes a thread in local memory"):
         made(numbers(), numbers())
     with pytest.raises(LaunchError, match="kernel 'spilling' keeps 8192 bytes"):
-        made.library.check(0, ["spilling"])
+        made.library.check(0, [dispatch("spilling")])
 
 
 def test_bad_code_is_named() -> None:

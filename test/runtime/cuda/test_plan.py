@@ -60,12 +60,25 @@ def test_sets_of_bindings_are_one_parameter(gpu: StandIn) -> None:
     assert gpu.launches() == [("add", (8, 2, 1), (128, 1, 1), 0, 77, [first, second, first + 32, second + 32, 0, 0, 7])]
 
 
-@pytest.mark.parametrize(("version", "overlaps"), [(13000, [False, True]), (12020, [False, False])])
-def test_what_waits_by_itself_may_begin_early(gpu: StandIn, version: int, overlaps: list[bool]) -> None:
-    """Catches a kernel that does not wait and is launched while what it reads is written, and what no driver takes."""
-    gpu.version = version
+def test_what_waits_by_itself_may_begin_early(gpu: StandIn) -> None:
+    """Catches a kernel that does not wait and is launched while what it reads is written."""
     plan_of(ADDITION, replace(ADDITION, waits=True))(*arguments())
-    assert gpu.overlaps() == overlaps
+    assert gpu.overlaps() == [False, True]
+
+
+def test_old_drivers_are_refused_by_name(gpu: StandIn) -> None:
+    """Catches an error of the bindings about a missing function, in the first call, that does not say what to do."""
+    gpu.version = 12030
+    wanted = "region 'region_0': needs a driver for CUDA 12.4 or later, this one is for 12.3$"
+    with pytest.raises(LaunchError, match=wanted):
+        plan_of(ADDITION)(*arguments())
+
+
+def test_a_status_is_not_taken_for_the_end_of_parameters(gpu: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches an earlier kernel's failure that looks like a kernel without parameters."""
+    monkeypatch.setattr(StandIn, "cuFuncGetParamInfo", lambda *_: (Status.ILLEGAL_ADDRESS, 0, 0))
+    with pytest.raises(LaunchError, match="asking for the parameters of 'add': CUDA_ERROR_ILLEGAL_ADDRESS"):
+        plan_of(ADDITION)(*arguments())
 
 
 def test_everything_but_the_launch_is_prepared_once(gpu: StandIn) -> None:
@@ -271,9 +284,9 @@ def test_library_is_checked_before_a_plan_is_made(gpu: StandIn) -> None:
     """Catches a kernel that spills, found only when the first call is under way."""
     library = load_library(b"\x7fELF other")
     gpu.kernels = (ADD, Kernel("slow", (8,), 9999))
-    library.check(0, ["add"])
+    library.check(0, [ADDITION])
     with pytest.raises(LaunchError, match="kernel 'slow' keeps 9999 bytes"):
-        library.check(0, ["add", "slow"])
+        library.check(0, [ADDITION, Dispatch("slow", (1, 1, 1), (1, 1, 1), 0, (), (Range(0, 0, 64),))])
 
 
 def test_calls_at_the_same_time_share_no_parameters(gpu: StandIn) -> None:

@@ -146,12 +146,37 @@ def test_launches_from_python_are_counted(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_code_that_cannot_be_loaded_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a kernel that spills and is launched all the same, and code for a GPU that isn't here taken for bad."""
-    launched = LaunchPlan({"steps": [{"op": "barrier"}, {"op": "dispatch", "entry": "slow"}]}, CODE)
-    assert runtime_plans.unloadable(launched, "cuda") == ""
-    stand_in(monkeypatch, Kernel("slow", (8,), 5000))
+    step = {"op": "dispatch", "entry": "slow", "workgroups": ["n", 1, 1], "constants": ["n"], "bindings": [[0, 0, 64]]}
+    launched = LaunchPlan({"steps": [{"op": "barrier"}, step]}, CODE)
+    assert runtime_plans.unloadable(launched, "cuda:0") == ""
+    gpu = stand_in(monkeypatch, Kernel("slow", (8, 4), 5000))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
-    assert runtime_plans.unloadable(launched, "cuda").startswith("the code kernel 'slow' keeps 5000 bytes a thread")
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert runtime_plans.unloadable(launched, "cuda:2") == ""
+    spills = "the code kernel 'slow' keeps 5000 bytes a thread"
+    assert runtime_plans.unloadable(launched, "cuda:1").startswith(spills)
+    assert ("cuCtxSetCurrent", 1001) in gpu.calls
+
+
+@pytest.mark.parametrize(
+    ("sets", "parameters", "reason"),
+    [
+        (0, (8, 8, 4), ""),
+        (0, (8, 8), "the code kernel 'add' takes parameters of [8, 8] bytes, the plan gives [8, 8, 4]"),
+        (3, (24, 4), ""),
+        (3, (8, 8, 4), "the code kernel 'add' takes parameters of [8, 8, 4] bytes, the plan gives [24, 4]"),
+    ],
+)
+def test_code_that_does_not_fit_its_plan_says_why(
+    monkeypatch: pytest.MonkeyPatch, sets: int, parameters: tuple[int, ...], reason: str
+) -> None:
+    """Catches a kernel of other parameters that passes for compiled, and whose first call raises."""
+    step = {"op": "dispatch", "entry": "add", "workgroups": [8, 2, 1], "constants": [7], "sets": sets}
+    stand_in(monkeypatch, Kernel("add", parameters))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    plan = LaunchPlan({"steps": [{**step, "bindings": [[0, 0, 64], [1, 0, 64]]}]}, CODE)
+    assert runtime_plans.unloadable(plan, "cuda:0") == reason
 
 
 ANY = -(2**63)
