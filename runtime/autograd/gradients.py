@@ -56,7 +56,8 @@ class Gradients:
         if not torch.is_grad_enabled():
             return self._computed(ctx, left, gradients, is_last)
         # By create_graph=True: somebody may differentiate the gradient.
-        reason = self.border.once or ctx.call.kept.argument_changes(left)
+        start = ctx.call.start
+        reason = self.border.once if start is None else start.refusal or ctx.call.kept.argument_changes(left)
         if reason is None:
             return self._differentiable(ctx, left, gradients)
         roots = ctx.call.roots or [argument for argument in left[len(self.slots.results) :] if requires_grad(argument)]

@@ -56,7 +56,7 @@ def make_border(
                 start,
                 border.numbers(arguments),
                 border.layouts_of_tangents or [each.layout(results[each.result]) for each in border.tangents],
-                [argument for argument in arguments if requires_grad(argument)] if border.once is not None else [],
+                list(filter(requires_grad, arguments)) if start is None or start.refusal is not None else [],
             )
             ctx.set_materialize_grads(False)
             ctx.mark_non_differentiable(*[results[index] for index in border.non_differentiable])

@@ -5,10 +5,12 @@ from contextlib import contextmanager
 
 import torch
 
+CPU = "cpu"
+
 
 def random_state(device: str) -> torch.Tensor:
     """The state of the generator of `device` ("cpu", "cuda:0")."""
-    return torch.get_rng_state() if device == "cpu" else torch.cuda.get_rng_state(device)
+    return torch.get_rng_state() if device == CPU else torch.cuda.get_rng_state(device)
 
 
 @contextmanager
@@ -24,7 +26,7 @@ def drawing_from(states: Mapping[str, torch.Tensor]) -> Iterator[None]:
 
 def _set(states: Mapping[str, torch.Tensor]) -> None:
     for device, state in states.items():
-        if device == "cpu":
+        if device == CPU:
             torch.set_rng_state(state)
         else:
             torch.cuda.set_rng_state(state, device)

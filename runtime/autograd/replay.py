@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from dovetail.runtime.autograd.random_states import drawing_from, random_state
+from dovetail.runtime.autograd.random_states import CPU, drawing_from, random_state
 
 
 class StandIn(torch.autograd.Function):
@@ -39,11 +39,13 @@ class WithHistory(torch.autograd.Function):
 class Start:
     """What a replay must know of a call: the states before it of the generators that it draws from, by their devices.
 
-    `stand_ins` are those of arguments in autograd's graph before they were mutated.
+    `stand_ins` are those of arguments in autograd's graph before they were mutated; `refusal` is why there can be no
+    replay, None where there can.
     """
 
     random_states: Mapping[str, torch.Tensor]
     stand_ins: list[torch.Tensor]
+    refusal: str | None = None
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,9 @@ class Replay:
     load: Callable[[frozenset[int]], Callable]
 
     def start(self, arguments: Sequence) -> Start:
-        """What must be noted before a call runs."""
+        """What must be noted before a call runs. What a CUDA graph will draw, nobody knows while it is captured."""
+        if any(device != CPU for device in self.draws) and torch.cuda.is_current_stream_capturing():
+            return Start({}, [], "it draws random numbers, and was called while a CUDA graph was captured")
         stand_ins: list[torch.Tensor] = []
         if self.histories:
             with torch.enable_grad():

@@ -196,3 +196,25 @@ def test_error_of_a_kernel(refused):
         pytest.raises(type(expected.value), match=re.escape(str(expected.value).splitlines()[0])),
     ):
         torch.compile(refused, backend="dovetail", fullgraph=True)(x)
+
+
+def test_random_numbers_in_a_capture_of_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a call that asks for the generator's state while a CUDA graph is captured, which PyTorch refuses."""
+
+    def state(*_: object) -> torch.Tensor:
+        raise RuntimeError("Cannot call CUDAGeneratorImpl::current_seed during CUDA graph capture")
+
+    compiled = torch.compile(lambda x: torch.nn.functional.dropout(x, 0.5) * x, backend="dovetail")
+    x = on_gpu(4, 8, grad=True)
+    compiled(x).sum().backward()  # compiles
+    with monkeypatch.context() as patch:
+        patch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
+        patch.setattr(torch.cuda, "get_rng_state", state)
+        made, other = compiled(x), compiled(x)
+    [gradient] = torch.autograd.grad(made.sum(), x)
+    assert gradient.shape == x.shape
+    [gradient] = torch.autograd.grad(other.sum(), x, create_graph=True)
+    with pytest.raises(
+        RuntimeError, match="can't be differentiated again: it draws random numbers, and was called while"
+    ):
+        gradient.sum().backward()

@@ -1,9 +1,11 @@
 """Launching on a GPU: hand-written kernels through the driver, on torch's streams and memory."""
 
+import gc
 import subprocess
 import sys
 import threading
 import time
+from array import array
 from itertools import pairwise
 from pathlib import Path
 
@@ -193,6 +195,46 @@ def test_first_call_in_a_capture() -> None:
         expected = (x + 1) * 6
         expected[:16] = 0
         torch.testing.assert_close(result, expected * 2)
+
+
+def test_constants_outlive_their_plan_under_a_graph() -> None:
+    """Catches a graph of the user's that reads constants given back when their plan was forgotten."""
+    contents = array("f", range(1, 17)).tobytes()
+    made = plan(SCALE, Copy(Range(3, 0, 64), Range(1, 0, 64)), constants=contents)
+    x, out, graph = numbers(), torch.zeros(SIZE, device="cuda"), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        made(x, out)
+    del made
+    gc.collect()
+    other = plan(SCALE, Copy(Range(3, 0, 64), Range(1, 0, 64)), constants=bytes([255]) * 64)
+    other(x, torch.zeros(SIZE, device="cuda"))
+    graph.replay()
+    assert out[:16].tolist() == list(range(1, 17))
+
+
+def test_training_with_dropout_in_a_graph_of_the_users() -> None:
+    """Catches a forward that asks for the generator's state while the user captures, which PyTorch refuses."""
+    compiled = torch.compile(lambda x: torch.nn.functional.dropout(x, 0.5) * 3, backend="dovetail")
+    x, graph, side = (
+        torch.rand(4096, device="cuda").add_(1).requires_grad_(),
+        torch.cuda.CUDAGraph(),
+        torch.cuda.Stream(),
+    )
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            compiled(x).sum().backward()
+    torch.cuda.current_stream().wait_stream(side)
+    x.grad = None
+    with torch.cuda.graph(graph):
+        made = compiled(x)
+        made.sum().backward()
+    masks = []
+    for _ in range(2):
+        graph.replay()
+        torch.testing.assert_close(x.grad * x.detach(), made.detach())
+        masks.append(x.grad != 0)
+    assert not torch.equal(*masks)
 
 
 def test_nothing_waits_for_the_host() -> None:
