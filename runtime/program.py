@@ -1,5 +1,6 @@
 """A module at level `regions` (or any after the split) as a Python callable."""
 
+import functools
 from collections.abc import Callable, Mapping
 
 from torch_mlir import ir
@@ -12,6 +13,7 @@ from dovetail.dialects.control_flow import subgraphs
 from dovetail.dialects.dovetail import AllocOp, FreeOp, SetMetadataOp, TouchOp, WriteOp
 from dovetail.dialects.memory.named_memory import names_memory
 from dovetail.dialects.reading import Module, Role, body, of_class, referred, symbol
+from dovetail.dialects.statements.devices import home
 from dovetail.dialects.statements.regions import destinations
 from dovetail.dialects.statements.stated import stated
 from dovetail.errors import AliasMismatch, ModuleError
@@ -25,6 +27,7 @@ from dovetail.runtime.autograd.read_replay import read_replay
 from dovetail.runtime.checks.read_guard import read_guard
 from dovetail.runtime.cuda import torch_streams
 from dovetail.runtime.cuda.read_recordable import recorded_halves
+from dovetail.runtime.cuda.transients import reservation
 from dovetail.runtime.host import HELPERS, HOST_HELPERS, below_autograd, taking_any, unboxed
 from dovetail.runtime.read_updates import with_updates
 from dovetail.runtime.subclasses.boundary import with_subclasses
@@ -57,7 +60,9 @@ def load_plain_program(
     interrupted = Interrupted() if written and found.borders else None
 
     are_compiled = found.regions.keys() <= executables.keys()
-    host_helpers = {**HOST_HELPERS, "reused": reused} if are_compiled else HOST_HELPERS
+    host_helpers = {**HOST_HELPERS, "reserve": functools.partial(reservation, executables, home(module))}
+    if are_compiled:
+        host_helpers["reused"] = reused
 
     def emit(name: str, helpers: Mapping[str, Callable] = host_helpers) -> Callable:
         has_layouts = layouts is not None and name in found.of(Role.BACKWARD)

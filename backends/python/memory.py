@@ -12,7 +12,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.dovetail import AllocOp, DestinationOp, ReuseOp
-from dovetail.dialects.reading import made_by, users
+from dovetail.dialects.reading import made_by, referred, users
 from dovetail.dialects.sizes.products import row_major_products
 from dovetail.dialects.statements.devices import CPU
 from dovetail.dialects.torch_facts.names import LOAD
@@ -188,17 +188,25 @@ def _hand_over(emitter: Emitter) -> None:
 
 
 def _prepare_updates(emitter: Emitter, block: ir.Block) -> dict[ir.Value, str]:
-    """Copies that updates in place need are made before the first of them runs: nothing may fail after it."""
+    """Copies that updates in place need are made before the first of them runs: nothing may fail after it.
+
+    So is memory found for what their regions hold meanwhile.
+    """
     prepared: dict[ir.Value, str] = {}
-    for op in block.operations:
-        passed = list(op.operands) if isinstance(op, func.CallOp) else []
-        for value in passed if any(made_by(each, DestinationOp.OPERATION_NAME) for each in passed) else ():
+    calls = [op for op in block.operations if isinstance(op, func.CallOp)]
+    updating = [op for op in calls if any(made_by(each, DestinationOp.OPERATION_NAME) for each in op.operands)]
+    for op in updating:
+        for value in op.operands:
             # Memory that the program made for a region, or what lies there, is ready.
             if value not in prepared and made_by(value, LOAD) is None and not is_memory(value):
                 prepared[value] = f"ready_{len(prepared)}"
     if prepared:
         ready, given = emitter.bind("ready", emitter.helpers["ready"](emitter.home)), map(emitter.name, prepared)
         emitter.line(f"{', '.join(prepared.values())}, = {ready}({', '.join(given)})")
+    if "reserve" in emitter.helpers:
+        reserve = emitter.helpers["reserve"]([referred(op.operation, "callee") for op in updating])
+        if reserve is not None:
+            emitter.line(f"{emitter.bind('reserve', reserve)}()")
     return prepared
 
 
