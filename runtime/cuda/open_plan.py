@@ -107,7 +107,10 @@ class OpenRecord:
             elif name == "check_range":
                 self._require(second <= first <= third, f"got a size of {first}, expected {second} to {third}")
             else:
-                values[target] = int(_COMPUTED[name](first, second, third))
+                try:
+                    values[target] = int(_COMPUTED[name](first, second, third))
+                except (ArithmeticError, ValueError) as error:
+                    self._require(False, f"'{name}' of {first} and {second}: {error}")
         return values
 
     def _require(self, holds: bool, otherwise: str) -> None:

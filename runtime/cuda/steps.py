@@ -1,5 +1,6 @@
 """Regions as the extension takes them, which launches all their steps on a GPU; without it, Python does the same."""
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +19,9 @@ from dovetail.runtime.launches.plan_records import Copy, Dispatch, Fill, Range, 
 
 _CUDA = 2
 """DLPack's number of this type of device."""
+
+MOST_WORKGROUPS = (2**31 - 1, 65535, 65535)
+"""Of a launch, in x, y and z, on every GPU that regions are compiled for."""
 
 Run = Callable[..., bool]
 """Runs regions on tensors; tells whether it did."""
@@ -45,7 +49,7 @@ def run_of(
     instead; where that is None, nothing runs. Neither does anything where `check`, which sees the addresses, raises.
 
     Raises:
-        LaunchError: by a call, if the driver refuses a step; it is said which.
+        LaunchError: if a step is none that a GPU can run; by a call, if the driver refuses one. It is said which.
     """
     expected: dict[int, tuple] = {}
     steps: list[tuple] = []
@@ -56,6 +60,10 @@ def run_of(
             kind = kind_of(str(dtype).removeprefix("torch."))
             expected[position] = shape, kind, dtype.itemsize * 8, False, is_written and check is None
         buffers = [*positions, count, count + 1 + number]
+        for index, step in enumerate(record.steps):
+            if isinstance(step, Dispatch) and any(map(operator.gt, step.workgroups, MOST_WORKGROUPS)):
+                most = f"{step.workgroups} workgroups, expected at most {MOST_WORKGROUPS}"
+                raise LaunchError(f"{where(record, index)} cuda:{device}: {most}")
         pairs = zip(record.steps, launched.kernels, strict=True)
         steps += [_step(step, kernel, buffers) for step, kernel in pairs]
         constants.append((launched.constants, len(record.constants)))
@@ -63,23 +71,28 @@ def run_of(
     names = [f"region '{launched.record.region}'" for launched, _ in regions]
     of_steps = [where(launched.record, index) for launched, _ in regions for index in range(len(launched.kernels))]
     made = extension()
-    return (made.Steps if made else Steps)(
-        names[0],
-        driver.step_functions(),
-        driver.context(device),
-        (_CUDA, device, ALIGNMENT),
-        tuple(expected[position] for position in range(count)),
-        transient_bytes,
-        tuple(constants),
-        tuple(steps),
-        (
-            torch_streams.raw_stream,
-            partial(torch_streams.allocate_bytes, transient_bytes, device),
-            misfit,
-            check,
-            partial(_refused, names[0], of_steps, device),
-        ),
+    whole = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} others"
+    asked = (
+        torch_streams.raw_stream,
+        partial(torch_streams.allocate_bytes, transient_bytes, device),
+        misfit,
+        check,
+        partial(_refused, whole, of_steps, device),
     )
+    try:
+        return (made.Steps if made else Steps)(
+            whole,
+            driver.step_functions(),
+            driver.context(device),
+            (_CUDA, device, ALIGNMENT),
+            tuple(expected[position] for position in range(count)),
+            transient_bytes,
+            tuple(constants),
+            tuple(steps),
+            asked,
+        )
+    except (OverflowError, TypeError, ValueError) as error:  # what the extension reads is no plan
+        raise LaunchError(f"{whole}: {error}") from error
 
 
 def _step(step: Step[int], kernel: int, buffers: Sequence[int]) -> tuple:

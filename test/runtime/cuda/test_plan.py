@@ -289,6 +289,22 @@ def test_library_is_checked_before_a_plan_is_made(gpu: StandIn) -> None:
         library.check(0, [ADDITION, Dispatch("slow", (1, 1, 1), (1, 1, 1), 0, (), (Range(0, 0, 64),))])
 
 
+@pytest.mark.parametrize("workgroups", [(2**31, 1, 1), (1, 65536, 1), (1, 1, 65536)])
+def test_more_workgroups_than_a_gpu_takes_are_refused_first(gpu: StandIn, workgroups: tuple[int, int, int]) -> None:
+    """Catches a launch that the driver refuses when the steps before it have written."""
+    wanted = r"region 'region_0', step 1, kernel 'add' on cuda:0: \(.*\) workgroups, expected at most \(2147483647, "
+    with pytest.raises(LaunchError, match=wanted):
+        plan_of(Fill(Range(1, 0, 64), 0, 4), replace(ADDITION, workgroups=workgroups))(*arguments())
+    assert "cuMemsetD32Async" not in gpu.names()
+
+
+def test_what_the_extension_does_not_read_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a step beyond the end of its buffer whose error does not say of which region it is."""
+    stand_in(monkeypatch, ADD, launched_by=EXTENSION)
+    with pytest.raises(LaunchError, match=r"^region 'region_0': takes 64 bytes from 16 of buffer 1$"):
+        plan_of(Fill(Range(1, 16, 64), 0, 4))(*arguments())
+
+
 def test_calls_at_the_same_time_share_no_parameters(gpu: StandIn) -> None:
     """Catches a second thread, or a finalizer in the midst of a call, that overwrites what a launch will read."""
     plan = plan_of(ADDITION)

@@ -248,6 +248,26 @@ def test_sizes_that_a_plan_is_not_for(monkeypatch: pytest.MonkeyPatch, given: tu
     assert not gpu.launches()
 
 
+@pytest.mark.parametrize(
+    ("computed", "numbers", "message"),
+    [
+        ("divsi %rows, %word", 0, "'divsi' of 4 and 0: "),
+        ("ceildivsi %rows, %word", 0, "'ceildivsi' of 4 and 0: "),
+        ("shrui %rows, %word", -1, "'shrui' of 4 and -1: "),
+    ],
+)
+def test_numbers_that_cannot_be_computed_are_named(
+    monkeypatch: pytest.MonkeyPatch, computed: str, numbers: int, message: str
+) -> None:
+    """Catches an error of Python's that does not say of which region it is."""
+    module = parse_module(OPEN.replace("arith.ceildivsi %rows, %eight", f"arith.{computed}"), make_context())
+    [plan] = plans(module).values()
+    run, gpu = load_cuda_plan(plan, CODE), stand_in(monkeypatch, Kernel("add", (8, 8, 4)))
+    with pytest.raises(ValueError, match=f"region 'region': {message}"):
+        run(on_device(torch.zeros(4, 4)), numbers, on_device(torch.zeros(4, 4)))
+    assert not gpu.launches()
+
+
 def test_no_rows_launch_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a launch of no workgroup, which the driver refuses, for a tensor that has no elements in this call."""
     module = parse_module(OPEN.replace("least = 1", "least = 0"), make_context())
