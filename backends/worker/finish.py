@@ -3,7 +3,7 @@
 from iree.compiler import ir
 
 from dovetail.backends.worker.checks import check_positions
-from dovetail.backends.worker.math_functions import APPROXIMATED, MEANT, REMAINDER
+from dovetail.backends.worker.math_functions import APPROXIMATED, MARKED, MEANT, REMAINDER
 from dovetail.backends.worker.neighbours import join_neighbours
 from dovetail.backends.worker.walk import create, kernels, producer, replace, walk
 
@@ -29,27 +29,27 @@ def finish(text: bytes) -> bytes:
         module = ir.Module.parse(text)
         for kernel in kernels(module, "llvm.func"):
             check_positions(kernel, _number)
-            if _name_functions(kernel):
-                _divide(kernel)
+            if MARKED in kernel.attributes:
+                del kernel.attributes[MARKED]
+                if _name_functions(kernel):
+                    _divide(kernel)
             _round_bfloat16(kernel)
             join_neighbours(kernel)
         return str(module).encode()
 
 
 def _name_functions(kernel: ir.Operation) -> bool:
-    """Whether any remainder of `kernel` stood for a function; that is called or approximated now."""
+    """Whether `kernel`, whose remainders all stand for functions, has any; they are called or approximated now."""
     called = ir.FlatSymbolRefAttr.get(REMAINDER)
     calls = [op for op in walk(kernel) if op.name == "llvm.call" and op.attributes.get("callee") == called]
     for call in calls:
         divisor = _number(call.operands[1])
-        if divisor is None:
+        if divisor not in MEANT and divisor not in APPROXIMATED:
             raise Unfinished(f"{REMAINDER} by a number that is not known")
         if divisor in APPROXIMATED:
             with call.location, ir.InsertionPoint(call):
                 named = APPROXIMATED[divisor].build(call.operands[0])
             replace(call, named)
-            continue
-        if divisor not in MEANT:
             continue
         _declare(kernel, MEANT[divisor])
         with call.location, ir.InsertionPoint(call):

@@ -24,6 +24,8 @@ _FUNCTIONS = {
     "math.cos": (1.2345679e30, "__nv_cosf"),
 }
 REMAINDER = "__nv_fmodf"
+MARKED = "remainders_are_functions"
+"""Of a kernel: an attribute that IREE keeps."""
 
 
 def _stored(number: float) -> float:
@@ -38,9 +40,13 @@ APPROXIMATED = {_stored(each.number): each for each in APPROXIMATIONS}
 
 
 def mark(kernel: ir.Operation) -> None:
-    """Has the loops of `kernel` say functions by numbers; one that takes remainders itself keeps IREE's functions."""
+    """Has the loops of `kernel` say functions by numbers; one that takes remainders itself keeps IREE's functions.
+
+    The kernel says that all of its remainders stand for functions then, also in the LLVM dialect.
+    """
     if any(op.name == "arith.remf" for op in walk(kernel)):
         return
+    kernel.attributes[MARKED] = ir.UnitAttr.get()
     for op, (approximated, operand) in [(op, found) for op in walk(kernel) if (found := approximation(op))]:
         replace(op, _marked(op, operand, approximated.number))
     for op in list(walk(kernel)):

@@ -176,15 +176,44 @@ def test_a_remainder_of_the_program_stays_one():
     assert found == {"takes_remainders": "IREE tiles nothing there", "takes_none": "IREE tiles nothing there"}
     assert text.count(b"math.exp") == 1
     assert text.count(b"arith.remf") == 2
+    assert re.findall(rb"@(\w+)\(.*remainders_are_functions", text) == [b"takes_none"]
+
+
+FUNCTION = """hal.executable private @e {
+  hal.executable.variant public @v target(<"cuda", "cuda-nvptx-fb">) {
+    builtin.module {
+      llvm.func @__nv_fmodf(f32, f32) -> f32
+      llvm.func @k(%x: f32) -> f32 ATTRIBUTES {
+        %y = llvm.mlir.constant(NUMBER : f32) : f32
+        %0 = llvm.call @__nv_fmodf(%x, %y) : (f32, f32) -> f32
+        %1 = llvm.fdiv %0, %x : f32
+        llvm.return %1 : f32
+      }
+    }
+  }
+}"""
+
+
+def finished(number: str, attributes: str) -> str:
+    text = FUNCTION.replace("NUMBER", number).replace("ATTRIBUTES", attributes)
+    return iree_worker.worker.ask({"task": "finish"}, text.encode(), 60)[1].decode()
+
+
+def test_only_what_was_marked_stands_for_a_function():
+    """Would catch `fmod` by the very number that stands for a function, in a kernel that was left alone, become one."""
+    marked = finished("1.2345671e+30", "attributes {remainders_are_functions}")
+    assert "llvm.call @__nv_expf" in marked
+    assert "div.full" in marked
+    assert "remainders_are_functions" not in marked
+    own = finished("1.2345671e+30", "")
+    assert "llvm.call @__nv_fmodf" in own
+    assert "div.full" not in own
 
 
 def test_a_number_that_stands_for_nothing_known_is_told():
     """Would catch a call that stands for a function and is compiled as the remainder that it says."""
-    text = REMAINDER.replace("func.func @takes_remainders", "llvm.func @__nv_fmodf(f32, f32) -> f32\nllvm.func @k")
-    text = text.replace("arith.remf %x, %y : f32", "llvm.call @__nv_fmodf(%x, %y) : (f32, f32) -> f32")
-    text = text.replace("math.exp %0 : f32\n        return", "llvm.fneg %0 : f32\n        llvm.return", 1)
     with pytest.raises(OSError, match="__nv_fmodf by a number that is not known"):
-        iree_worker.worker.ask({"task": "finish"}, text.encode(), 60)
+        finished("3.0", "attributes {remainders_are_functions}")
 
 
 UPDATES = """module {
