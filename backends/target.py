@@ -117,6 +117,9 @@ ALIGNMENT = 64
 """Bytes. IREE's CPU code assumes it of each binding, and faults on less; torch allocates to it, but views may start
 anywhere."""
 
+ALIGNMENT_ON_GPUS = 16
+"""The same of a GPU: the widest load faults on less. torch allocates to 512."""
+
 LOCAL_TASK_BYTES = 2 << 20
 """Bytes read and written by a region from which the thread pool ("local-task") beats the calling thread.
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from dovetail.backends.target import ALIGNMENT
+from dovetail.backends.target import ALIGNMENT, ALIGNMENT_ON_GPUS
 from dovetail.runtime.checks.alike import Alike
 from dovetail.runtime.extension import extension
 
@@ -15,7 +15,7 @@ _data_ptr = torch.Tensor.data_ptr
 def is_importable(tensor: torch.Tensor) -> bool:
     """Whether a compiled region can read `tensor` where it lies."""
     address = _data_ptr(tensor)
-    if address % ALIGNMENT or not tensor.is_contiguous():
+    if address % (ALIGNMENT_ON_GPUS if tensor.is_cuda else ALIGNMENT) or not tensor.is_contiguous():
         return False
     # A negative view (`is_neg`) shows other values than its memory holds, zeros may have no memory.
     return not tensor.is_neg() and (bool(address) or not tensor.numel())
@@ -24,11 +24,11 @@ def is_importable(tensor: torch.Tensor) -> bool:
 class Importable:
     """Whether compiled regions can read tensors where they lie, asked in one place: mostly of tensors as before."""
 
-    def __init__(self) -> None:
-        self._alike = Alike()
+    def __init__(self, alignment: int) -> None:
+        self._alike, self._alignment = Alike(), alignment
 
     def __call__(self, tensors: Sequence[torch.Tensor]) -> bool:
-        if self._alike.addresses(tensors, ALIGNMENT) is not None:
+        if self._alike.addresses(tensors, self._alignment) is not None:
             return True
         if not all(map(is_importable, tensors)):
             return False
@@ -38,8 +38,10 @@ class Importable:
 
 def are_importable(device: str) -> Callable[[Sequence[torch.Tensor]], bool]:
     """Tells whether regions can surely read tensors on `device` where they lie: the extension, of the CPU's."""
-    launch = extension() if device == "cpu" else None
-    return launch.are_ready if launch else Importable()
+    if device != "cpu":
+        return Importable(ALIGNMENT_ON_GPUS)
+    launch = extension()
+    return launch.are_ready if launch else Importable(ALIGNMENT)
 
 
 def addresses(tensors: Sequence[torch.Tensor]) -> bytes:

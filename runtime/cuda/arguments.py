@@ -4,12 +4,10 @@ from typing import Any
 
 import torch
 
+from dovetail.backends.target import ALIGNMENT_ON_GPUS
 from dovetail.runtime.cuda.plan_record import Argument, PlanRecord
 from dovetail.runtime.launches.misfits import misfit
 from dovetail.runtime.stats import count_copy
-
-ALIGNMENT = 16
-"""Bytes. The widest load of a GPU faults on less; torch allocates to 512, but views may start anywhere."""
 
 
 def copied(record: PlanRecord, device: int, index: int, given: Any) -> torch.Tensor:
@@ -36,4 +34,4 @@ def device_of(record: PlanRecord, tensors: tuple[Any, ...]) -> int:
 
 
 def _words(wanted: Argument, where: str) -> str:
-    return f"{wanted.dtype}, shape {wanted.shape}, contiguous, aligned to {ALIGNMENT} bytes, on {where}"
+    return f"{wanted.dtype}, shape {wanted.shape}, contiguous, aligned to {ALIGNMENT_ON_GPUS} bytes, on {where}"

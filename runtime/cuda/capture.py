@@ -9,7 +9,7 @@ import torch
 
 from dovetail.runtime.cuda import torch_streams
 
-_capturing = threading.Lock()
+_capturing = threading.RLock()  # a finalizer may call a program before the capture has begun
 
 
 @contextmanager

@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
+from dovetail.backends.target import ALIGNMENT_ON_GPUS
 from dovetail.errors import LaunchError
 from dovetail.runtime.cuda import driver, torch_streams
-from dovetail.runtime.cuda.arguments import ALIGNMENT
 from dovetail.runtime.cuda.plan_record import PlanRecord
 from dovetail.runtime.cuda.steps_in_python import COPY, DISPATCH, FILL, Steps
 from dovetail.runtime.extension import extension
@@ -84,7 +84,7 @@ def run_of(
             whole,
             driver.step_functions(),
             driver.context(device),
-            (_CUDA, device, ALIGNMENT),
+            (_CUDA, device, ALIGNMENT_ON_GPUS),
             tuple(expected[position] for position in range(count)),
             transient_bytes,
             tuple(constants),

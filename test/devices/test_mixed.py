@@ -218,3 +218,20 @@ def test_random_numbers_in_a_capture_of_the_users(monkeypatch: pytest.MonkeyPatc
         RuntimeError, match="can't be differentiated again: it draws random numbers, and was called while"
     ):
         gradient.sum().backward()
+
+
+def test_memory_of_a_gpu_that_begins_amid_64_bytes() -> None:
+    """Catches a copy of what a plan for a GPU takes where it lies: it asks for 16 bytes, the CPU's code for 64."""
+
+    def fn(x, y):
+        x.mul_(y.exp().sum(0))
+
+    compiled, counted = torch.compile(fn, backend="dovetail"), []
+    for offset in (4, 1):
+        dovetail.stats(reset=True)
+        x, y = torch.ones(68, device="cuda")[offset : 64 + offset], on_gpu(8, 64)
+        assert x.data_ptr() % 64 == 4 * offset
+        compiled(x, y)
+        torch.testing.assert_close(x, y.exp().sum(0))
+        counted.append(sum(dovetail.stats().copies.values()))
+    assert counted[0] == 0 < counted[1]

@@ -18,7 +18,8 @@ class DispatchOp(VerifiedOp, name="dispatch"):
     `workgroups` counts them in x, y and z; `constants` are 32-bit numbers. `bindings` are the memory that it may read
     and write, `numbers` those of the launch that are left open, in order; the low 32 bits of open constants count. What
     only a barrier orders may overlap with launches before and after it. A call with more workgroups than can be
-    counted, in 32 bits and z in 16, is refused. With no workgroup nothing runs. On a GPU, `workgroup_size` counts the
+    counted is refused: on a CPU in 32 bits, and z in 16; on a GPU x in 31, y and z in 16. With no workgroup nothing
+    runs. On a GPU, `workgroup_size` counts the
     threads of a workgroup in x, y and z, and `shared_memory` the bytes that they share, besides those that the code
     declares by itself. There, `sets` says that the code's first parameter is an array of so many sets of bindings: as
     many as there are workgroups in y are given, and a workgroup takes the set of its number. There, `waits` says that

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from dovetail.backends.target import ALIGNMENT
 from dovetail.dialects.statements.devices import CPU
 from dovetail.runtime.checks import addresses
 from dovetail.runtime.extension import unusable
@@ -49,7 +50,7 @@ def test_without_the_extension(monkeypatch: pytest.MonkeyPatch):
 def test_what_differs_from_before_is_asked_anew(monkeypatch: pytest.MonkeyPatch):
     """Would catch tensors that pass for those of the last call, and some that lie well and are refused since it."""
     monkeypatch.setattr(addresses, "extension", lambda: None)
-    asked, good = addresses.Importable(), torch.ones(8)
+    asked, good = addresses.Importable(ALIGNMENT), torch.ones(8)
     assert asked((torch.zeros(8), torch.zeros(8)))
     assert asked((good, good))
     for tensor in TENSORS.values():
@@ -61,4 +62,4 @@ def test_what_is_no_tensor_is_refused():
     with pytest.raises(TypeError):
         addresses.addresses([torch.ones(1), 3])
     with pytest.raises(TypeError):
-        addresses.Importable()((None,))
+        addresses.Importable(ALIGNMENT)((None,))

@@ -1,5 +1,6 @@
 """Launching on a GPU, with a stand-in for its driver: what is launched, with which parameters, and what is refused."""
 
+import gc
 import threading
 from dataclasses import replace
 
@@ -358,3 +359,14 @@ def test_forked_child_is_refused(gpu: StandIn) -> None:
     with pytest.raises(LaunchError, match=r"was forked from .* after that had used CUDA.*'spawn'"):
         plan(*arguments())
     assert len(gpu.launches()) == 1
+
+
+def test_a_plan_that_dies_in_a_forked_child_asks_the_driver_nothing(gpu: StandIn) -> None:
+    """Catches "Exception ignored" for each plan that a child process drops: no handle is good there."""
+    plan = plan_of(Copy(Range(3, 0, 32), Range(1, 0, 32)), constants=bytes(64))
+    plan(*arguments())
+    driver._note_fork()
+    before = len(gpu.calls)
+    del plan
+    gc.collect()
+    assert len(gpu.calls) == before
