@@ -60,7 +60,8 @@ def load_plain_program(
     interrupted = Interrupted() if written and found.borders else None
 
     are_compiled = found.regions.keys() <= executables.keys()
-    host_helpers = {**HOST_HELPERS, "reserve": functools.partial(reservation, executables, home(module))}
+    reserve = functools.partial(reservation, executables, home(module))
+    host_helpers: dict[str, Callable] = {**HOST_HELPERS, "reserve": reserve}
     if are_compiled:
         host_helpers["reused"] = reused
 

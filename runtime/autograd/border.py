@@ -9,6 +9,7 @@ import torch
 from dovetail.backends.python.tensors import with_strides
 from dovetail.dialects.torch_facts.sizes import OpenSize, row_major, static
 from dovetail.runtime.autograd.layouts import Laid, Layouts
+from dovetail.runtime.autograd.random_states import CPU
 from dovetail.runtime.autograd.version_checks import VersionCheck
 from dovetail.runtime.stats import count_copy
 
@@ -116,6 +117,13 @@ class Border:
         """How tangents lie in every call, None where that hangs on the call."""
         found = [(tangent.shape, tangent.strides) for tangent in self.tangents]
         return None if any(None in (*shape, *strides) for shape, strides in found) else tuple(found)  # type: ignore[arg-type]  # none is None
+
+    @cached_property
+    def unseen_gpu(self) -> str | None:
+        """The GPU on which saved values lie, but no result with a gradient, so that autograd knows no stream of it."""
+        if any(tangent.device != CPU for tangent in self.tangents):
+            return None
+        return next((each.device for each in self.saved if each.type is not None and each.device != CPU), None)
 
     def absent(self, gradients: Sequence) -> frozenset[int]:
         """The numbers of the tangents that autograd has no gradient for."""

@@ -24,6 +24,7 @@ class Call(NamedTuple):
         symbols: the numbers of the call by which the backward's operands lie, by symbol.
         layouts: how tangents lie, one of each.
         roots: where gradients lead that can't be differentiated again, to say so when somebody tries.
+        stream: the forward's, on which the backward runs, where autograd does not see to that.
     """
 
     kept: Kept
@@ -31,6 +32,7 @@ class Call(NamedTuple):
     symbols: Mapping[int, int]
     layouts: Sequence[Laid]
     roots: Sequence[torch.Tensor]
+    stream: torch.Stream | None
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,11 @@
 """A compiled program as one node of PyTorch's autograd."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 
 import torch
 
+from dovetail.runtime.autograd import streams
 from dovetail.runtime.autograd.batched import is_batched, one_by_one
 from dovetail.runtime.autograd.border import Border
 from dovetail.runtime.autograd.gradients import Call, Gradients, requires_grad
@@ -39,7 +41,18 @@ def make_border(
     """
     slots = Slots(border, replay.arguments)
     compute = Gradients(border, slots, backward, partial, replay)
-    bases = dict(border.bases)
+    bases, unseen_gpu = dict(border.bases), border.unseen_gpu
+
+    def differentiated(ctx, gradients: Sequence) -> Sequence:
+        kept = ctx.call.kept
+        kept.check(gradients)
+        left = kept.take(ctx, gradients)
+        is_last = kept.is_last()
+        if is_last:
+            kept.release()
+        if is_batched(gradients):
+            return one_by_one(gradients, lambda given: compute(ctx, list(left), given, False))
+        return compute(ctx, left, gradients, is_last)
 
     class Dovetail(CompiledCall):  # PyTorch names the node in the graph after its class
         @staticmethod
@@ -57,6 +70,7 @@ def make_border(
                 border.numbers(arguments),
                 border.layouts_of_tangents or [each.layout(results[each.result]) for each in border.tangents],
                 list(filter(requires_grad, arguments)) if start is None or start.refusal is not None else [],
+                None if unseen_gpu is None else streams.current_stream(unseen_gpu),
             )
             ctx.set_materialize_grads(False)
             ctx.mark_non_differentiable(*[results[index] for index in border.non_differentiable])
@@ -64,15 +78,8 @@ def make_border(
 
         @staticmethod
         def backward(ctx, *gradients):
-            kept = ctx.call.kept
-            kept.check(gradients)
-            left = kept.take(ctx, gradients)
-            is_last = kept.is_last()
-            if is_last:
-                kept.release()
-            if is_batched(gradients):
-                return one_by_one(gradients, lambda given: compute(ctx, list(left), given, False))
-            return compute(ctx, left, gradients, is_last)
+            with nullcontext() if unseen_gpu is None else streams.on(ctx.call.stream):
+                return differentiated(ctx, gradients)
 
     return Dovetail.apply
 

@@ -8,6 +8,7 @@ from differential import assert_same
 from torch.utils.checkpoint import checkpoint
 
 import dovetail
+from dovetail.runtime.autograd import streams
 
 
 def on_gpu(*shape: int, grad: bool = False, number: int = 0) -> torch.Tensor:
@@ -235,3 +236,39 @@ def test_memory_of_a_gpu_that_begins_amid_64_bytes() -> None:
         torch.testing.assert_close(x, y.exp().sum(0))
         counted.append(sum(dovetail.stats().copies.values()))
     assert counted[0] == 0 < counted[1]
+
+
+class _Stream:
+    """Stands in for one of a GPU."""
+
+    def __init__(self, name: str, said: list[str]) -> None:
+        self.name, self.said, self.device = name, said, "cuda:0"
+
+    def __enter__(self) -> None:
+        self.said.append(f"on {self.name}")
+
+    def __exit__(self, *_: object) -> None:
+        self.said.append("back")
+
+    def wait_stream(self, other: "_Stream") -> None:
+        self.said.append(f"{self.name} waits for {other.name}")
+
+
+def test_a_backward_from_the_cpu_runs_where_the_forward_ran(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a backward on the caller's stream that reads what the forward's has not computed: autograd enters the
+    forward's stream only where a result with a gradient lies on a GPU."""
+    said: list[str] = []
+    first, second = (_Stream(name, said) for name in ("first", "second"))
+    mixed = torch.compile(lambda x: x.exp().mul(2).cpu(), backend="dovetail")
+    alone = torch.compile(lambda x: x.exp().mul(2), backend="dovetail")
+    for fn, expected in ((mixed, ["on first", "back", "second waits for first"]), (alone, [])):
+        x = on_gpu(4, 8, grad=True)
+        monkeypatch.setattr(streams, "current_stream", lambda _: first)
+        made = [fn(x) for _ in range(2)]
+        made[0].sum().backward()
+        assert not said
+        monkeypatch.setattr(streams, "current_stream", lambda _: second)
+        made[1].sum().backward()
+        assert said == expected
+        said.clear()
+        torch.testing.assert_close(x.grad, 4 * x.detach().exp())
