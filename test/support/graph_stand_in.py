@@ -42,7 +42,8 @@ class Tape(TorchDispatchMode):
         if func._schema.is_mutable:
             self.before += [(each, each.clone()) for each in tree_leaves(args) if isinstance(each, torch.Tensor)]
         made = func(*args, **(kwargs or {}))
-        self._refuse_hosts_work(func, args, made)
+        if self._is_on_host(func, args, made):
+            return made
         if not func.is_view:
             if not func._schema.is_mutable:
                 self.own |= {each.untyped_storage()._cdata for each in tree_leaves(made)}
@@ -65,15 +66,20 @@ class Tape(TorchDispatchMode):
             written.copy_(contents)
         self.before.clear()
 
-    def _refuse_hosts_work(self, func: Any, args: Any, made: Any) -> None:
+    def _is_on_host(self, func: Any, args: Any, made: Any) -> bool:
+        """Whether the host makes a constant there, once."""
         given, results = ([each for each in tree_leaves(of) if isinstance(each, torch.Tensor)] for of in (args, made))
-        is_constant = not given and torch.Tag.nondeterministic_seeded not in func.tags
-        if results and not is_constant and all(each.device.type != self.gpu for each in results):
+        if not results or any(each.device.type == self.gpu for each in results):
+            return False
+        if given or torch.Tag.nondeterministic_seeded in func.tags:
             raise AssertionError(f"{func} runs on the host, once, and no replay runs it again")
+        return True
 
     def _noted(self, value: Any) -> Any:
         if not isinstance(value, torch.Tensor) or value.untyped_storage()._cdata in self.own:
             return value
+        if value.device.type != self.gpu:  # of the host: the number is a parameter of a kernel's
+            return value.clone()
         if value.device.type != "cpu":  # nothing shows memory by its address as an emulated GPU's
             return value.detach()
         storage = value.untyped_storage()
