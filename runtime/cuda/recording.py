@@ -11,6 +11,7 @@ from dovetail.runtime.cuda.capture import captured
 from dovetail.runtime.cuda.turns import turn
 
 _data_ptr = torch.Tensor.data_ptr
+_start = torch.UntypedStorage.data_ptr
 
 
 class Recording:
@@ -53,7 +54,8 @@ class Recording:
         self._results = [_result(result, given) for result in results]
         del results
         self._storages = _storages(value for value in self._results if isinstance(value, torch.Tensor))
-        self._idle = [_held(storage) for storage in self._storages]
+        self._numbers = [storage._cdata for storage in self._storages]
+        self._idle = self._held()
 
     def fits(self, tensors: Sequence[torch.Tensor], more: tuple, state: tuple) -> bool:
         """Whether the arguments that stay lie where they lay, in the same state."""
@@ -63,7 +65,12 @@ class Recording:
 
     def is_idle(self) -> bool:
         """Whether nobody holds results of the last replay, nor has taken their memory away."""
-        return [_held(storage) for storage in self._storages] == self._idle
+        return self._held() == self._idle
+
+    def _held(self) -> list[int]:
+        """How many tensors hold each storage, how many of Python's objects hold its one object, and where it lies."""
+        storages = self._storages
+        return [*map(torch_streams.holders, self._numbers), *map(getrefcount, storages), *map(_start, storages)]
 
     def replay(self, tensors: Sequence[torch.Tensor]) -> tuple:
         """The results for these arguments, which fit; the work goes to the current stream."""
@@ -113,11 +120,6 @@ def _handed_out(result: "torch.Tensor | _Shown | None", tensors: Sequence[torch.
 
 def _storages(tensors: Iterable[torch.Tensor]) -> list[torch.UntypedStorage]:
     return list({tensor.untyped_storage()._cdata: tensor.untyped_storage() for tensor in tensors}.values())
-
-
-def _held(storage: torch.UntypedStorage) -> tuple[int, int, int]:
-    """How many tensors hold `storage`, how many of Python's objects hold its one object, and where it lies."""
-    return torch_streams.holders(storage._cdata), getrefcount(storage), storage.data_ptr()
 
 
 def overlaps(tensor: torch.Tensor) -> bool:
