@@ -12,7 +12,7 @@ from dovetail.backends.worker.narrow_sums import add_narrow_first
 from dovetail.backends.worker.open_rows import tile_open_rows
 from dovetail.backends.worker.read_loops import read_loops, width_of
 from dovetail.backends.worker.tiles import Blocks
-from dovetail.backends.worker.walk import walk
+from dovetail.backends.worker.walk import editing, walk
 
 _THREADS = (32, 512)
 """Rows and columns that a thread is given at once: few pages of memory are in use at a time."""
@@ -80,7 +80,7 @@ def cut_into_blocks(text: bytes) -> bytes:
     Rows of open length are added up one at a time.
     """
     vector_bits = 512 if b"+avx512f" in text else 256
-    with ir.Context(), ir.Location.unknown():
+    with editing(), ir.Location.unknown():
         module = ir.Module.parse(text)
         for executable in module.body.operations:
             ops = list(walk(executable.operation))

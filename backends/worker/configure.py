@@ -17,7 +17,7 @@ from dovetail.backends.worker.split_gathers import split_gathers
 from dovetail.backends.worker.tilings import LANES, Configuration
 from dovetail.backends.worker.transposed import transposed
 from dovetail.backends.worker.turned import turned
-from dovetail.backends.worker.walk import kernels, walk
+from dovetail.backends.worker.walk import editing, kernels, walk
 
 _CONFIG, _TRANSLATION = "lowering_config", "translation_info"
 
@@ -30,7 +30,7 @@ def configure(text: bytes, plain: Mapping[str, str]) -> tuple[dict[str, str], by
     Raises:
         ValueError: where tiles that IREE keeps are wrong, as `check_lanes` does.
     """
-    with ir.Context(), ir.Location.unknown():
+    with editing(), ir.Location.unknown():
         module = ir.Module.parse(text)
         found: dict[str, str] = {}
         for kernel in kernels(module, "func.func"):

@@ -8,7 +8,7 @@ from collections import Counter
 
 from iree.compiler import ir
 
-from dovetail.backends.worker.walk import producer
+from dovetail.backends.worker.walk import editing, producer
 
 _DISPATCH, _RESHAPE = "flow.dispatch", "flow.tensor.reshape"
 _IMPORT, _RESULT = "hal.tensor.import", "hal.tensor.alias"
@@ -16,7 +16,7 @@ _IMPORT, _RESULT = "hal.tensor.import", "hal.tensor.alias"
 
 def read_results(text: bytes) -> bytes:
     """`text` with such kernels; what is written in memory that the function reads or writes as well stays as it is."""
-    with ir.Context(), ir.Location.unknown():
+    with editing(), ir.Location.unknown():
         module = ir.Module.parse(text)
         for function in module.body.operations:
             if function.operation.name == "util.func" and len(function.regions[0].blocks):

@@ -5,7 +5,7 @@ from iree.compiler import ir
 from dovetail.backends.worker.checks import check_positions
 from dovetail.backends.worker.math_functions import APPROXIMATED, MARKED, MEANT, REMAINDER
 from dovetail.backends.worker.neighbours import join_neighbours
-from dovetail.backends.worker.walk import create, kernels, producer, replace, walk
+from dovetail.backends.worker.walk import create, editing, kernels, producer, replace, walk
 
 _FULL_DIVISION = "llvm.nvvm.div.full"
 _UNORDERED = (13, 14)
@@ -25,7 +25,7 @@ def finish(text: bytes) -> bytes:
     - A number becomes one of bfloat16 by the instruction for it.
     - What stands for a check of a position becomes it.
     """
-    with ir.Context(), ir.Location.unknown():
+    with editing(), ir.Location.unknown():
         module = ir.Module.parse(text)
         for kernel in kernels(module, "llvm.func"):
             check_positions(kernel, _number)

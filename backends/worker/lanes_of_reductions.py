@@ -3,7 +3,7 @@
 from iree.compiler import ir
 from iree.compiler.dialects import iree_gpu
 
-from dovetail.backends.worker.walk import kernels, walk
+from dovetail.backends.worker.walk import editing, kernels, walk
 
 
 def check(text: bytes) -> bytes:
@@ -12,7 +12,7 @@ def check(text: bytes) -> bytes:
     Raises:
         ValueError: where one of its kernels is wrong, as `check_lanes` does.
     """
-    with ir.Context(), ir.Location.unknown():
+    with editing(), ir.Location.unknown():
         module = ir.Module.parse(text)  # which ends with its name, and its ops with it
         for kernel in kernels(module, "func.func"):
             check_lanes(kernel)

@@ -18,7 +18,7 @@ from dovetail.backends.worker.merge_alike import merge_alike
 from dovetail.backends.worker.merged_loops import inputs, is_mergeable, merge
 from dovetail.backends.worker.parts import enclose, wrap_parts
 from dovetail.backends.worker.tensor_graph import LOOPS, TensorGraph
-from dovetail.backends.worker.walk import producer
+from dovetail.backends.worker.walk import editing, producer
 
 Shape = tuple[int, ...]
 _MOST_SUMS = 3
@@ -29,7 +29,7 @@ _SMALL = 1 << 17
 
 def wrap(text: bytes) -> bytes:
     """`text` with such regions, where IREE would cut."""
-    with ir.Context(), ir.Location.unknown():
+    with editing(), ir.Location.unknown():
         module = ir.Module.parse(text)
         for function in module.body.operations:
             if function.operation.name == "util.func" and len(function.regions[0].blocks):
