@@ -14,7 +14,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import DEVICE, TARGET
 from dovetail.dialects.control_flow import called_subgraphs
 from dovetail.dialects.dovetail import AllocOp, RefType, ReuseOp
-from dovetail.dialects.reading import Module, Role, arguments, body, made_by, producer, returned, role, symbol
+from dovetail.dialects.reading import Module, Role, arguments, body, made_by, producer, returned, role, symbol, users
 from dovetail.dialects.statements.calls import returned_saved
 from dovetail.dialects.statements.stated import stated
 from dovetail.dialects.statements.target import device_of, device_type
@@ -30,6 +30,12 @@ from dovetail.dialects.torch_facts.types import (
 CPU = "cpu"
 NUMBER = "torch.prim.NumToTensor.Scalar"
 """A number as a tensor, on the CPU, where every op may take it."""
+
+_NAMED = "torch.constant.device"
+_DECIDING = (NUMBER, "dovetail.", "func.call", "torch.operator")
+"""Ops whose results may lie elsewhere though all that they take lies on the module's own device; so may those of ops
+that name a device. All others follow from what they take, which costs much to look at, and most programs are of one
+device."""
 
 
 def home(module: ir.Module | ir.Operation) -> str:
@@ -73,6 +79,9 @@ class Devices:
         self._operation = module
         self._known: dict[ir.Value, str] = dict(known or {})
         self._read: set[func.FuncOp] = set()
+        # Of functions that were read: what lies on the module's own device without being noted, and what may not.
+        self._seen: set[ir.Operation] = set()
+        self._affected: set[ir.Operation] = set()
 
     @cached_property
     def _module(self) -> Module:
@@ -85,12 +94,13 @@ class Devices:
         op = producer(value)
         if value not in self._known:
             self._read_function((value.owner if op is None else op.block).owner.opview)
-        if value not in self._known and op is not None:  # built since
+        if value not in self._known and op is not None and op not in self._seen:  # built since
             self._note(op)
         return self._known.get(value, self.home)
 
     def forget(self, op: ir.Operation) -> None:
         """Must be told before `op` is erased: another may come to lie at its address."""
+        self._seen.discard(op)
         for result in op.results:
             self._known.pop(result, None)
 
@@ -106,14 +116,23 @@ class Devices:
             return
         self._read.add(function_op)
         for value, device in zip(arguments(function_op), self._arguments(function_op), strict=False):
-            self._known.setdefault(value, device)
+            self._know(value, self._known.get(value, device))
         for op in body(function_op):
-            if op.operands:  # what has none is constant, or names its device: it is noted when it is asked for
+            self._seen.add(op)
+            name = op.name
+            if name == _NAMED:
+                self._affected.update(users(*op.results))
+            elif op in self._affected or name.startswith(_DECIDING) or DEVICE in op.attributes:
                 self._note(op)
 
     def _note(self, op: ir.Operation) -> None:
         for result, device in zip(op.results, self._results(op), strict=False):
-            self._known[result] = device
+            self._know(result, device)
+
+    def _know(self, value: ir.Value, device: str) -> None:
+        self._known[value] = device
+        if device != self.home:
+            self._affected.update(users(value))
 
     def _arguments(self, function_op: func.FuncOp) -> list[str]:
         handed_over: list[ir.Value] = []
@@ -169,7 +188,7 @@ class Devices:
 
 def named_device(value: ir.Value) -> str:
     """The device, in torch's words, that `value` names; "" if it is none."""
-    op = made_by(value, "torch.constant.device") if is_torch_type(value.type, "Device") else None
+    op = made_by(value, _NAMED) if is_torch_type(value.type, "Device") else None
     return "" if op is None else ir.StringAttr(op.attributes["value"]).value
 
 
