@@ -1,6 +1,7 @@
 """The report of a GPU, on a machine without one: its cases compute, and its tables say what was measured."""
 
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -10,6 +11,7 @@ from time import monotonic, sleep
 import pytest
 import torch
 
+from dovetail.tools.demo.timing import said_by_process
 from dovetail.tools.gpu import __main__ as command
 from dovetail.tools.gpu import measure as measured
 from dovetail.tools.gpu.cases import CASES, Case, Make
@@ -61,6 +63,37 @@ def test_figures() -> None:
     assert "| failed | 1.0 | 2.0 | – | – | – | – | – | – | – | – | dovetail: LaunchError: why |" in said
     assert "Of group memory, 2 cases: 1.00 × inductor by the geometric mean, 0.50 at least." in said
     assert "First calls, with empty caches, take 0.50 of inductor's time" in said
+
+
+def test_first_calls_are_of_new_processes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Catches a figure of a process that has compiled before, of shared caches, and a failure without a word."""
+    asked: list[tuple[str, ...]] = []
+
+    def said(module: str, case: str, compiler: str, *options: str) -> float:
+        asked.append((module, case, compiler, os.environ["DOVETAIL_CACHE_DIR"], os.environ["TORCHINDUCTOR_CACHE_DIR"]))
+        if (case, compiler) == ("bert", THEIRS):
+            raise subprocess.CalledProcessError(1, [module])
+        return {THEIRS: 4.0, OURS: 1.0}[compiler]
+
+    monkeypatch.setattr(measured, "said_by_process", said)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(command.report, "machine", lambda _: "")
+    out = tmp_path / "report.md"
+    assert command.main(["--only", "first-calls", "--cases", "gpt2", "gpt2-graphs", "bert", "--out", str(out)]) == 1
+    assert [each[1:3] for each in asked] == [(name, who) for name in ("gpt2", "bert") for who in (THEIRS, OURS)]
+    assert {each[0] for each in asked} == {"dovetail.tools.gpu.first_call"}
+    assert len({each[3] for each in asked}) == len({each[4] for each in asked}) == len(asked)
+    said_lines = out.read_text(encoding="utf-8").splitlines()
+    assert "| gpt2 | 4.00 | 1.00 | 0.25 |" in said_lines
+    assert "| bert | – | 1.00 | – |" in said_lines
+    assert said_lines[-1] == "Of inductor's time 0.25, by the geometric mean."
+
+
+@pytest.mark.slow
+def test_a_first_call_in_a_new_process() -> None:
+    """Catches a program that fails where device time is dear, or prints something else than seconds last."""
+    seconds = said_by_process("dovetail.tools.gpu.first_call", "call", "eager", "--device", "cpu", "--shrink", "64")
+    assert 0 < seconds < 60
 
 
 class _Gpu:

@@ -1,8 +1,5 @@
 """Every figure of one case, all compilers side by side."""
 
-import subprocess
-import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -10,7 +7,7 @@ from math import ceil
 from dovetail.tools.bench.cases import Case, Step
 from dovetail.tools.bench.figures import DYNAMIC, DYNAMO_ALONE, EAGER, TRACING, Figures
 from dovetail.tools.bench.memory import peak_bytes
-from dovetail.tools.demo.timing import cold_caches, interleaved_samples, seconds
+from dovetail.tools.demo.timing import cold_caches, interleaved_samples, said_by_process, seconds
 
 # A sample is at least about this long, so that the clock and one interrupt don't matter.
 SAMPLE_SECONDS = 0.005
@@ -63,12 +60,8 @@ def measure(case: Case, compilers: Sequence[str], effort: Effort) -> Figures:
 
 def _first_call(case: Case, compiler: str, effort: Effort) -> float:
     """Seconds of the case's first call in a new process, which shares this one's caches."""
-    command = [sys.executable, "-m", "dovetail.tools.bench.first_call", case.name, compiler]
-    command += ["--smoke"] if effort.smoke else []
-    with tempfile.TemporaryFile("w+") as output:  # no pipe: a compiler's workers would hold it open
-        subprocess.run(command, check=True, stdout=output)
-        output.seek(0)
-        return float(output.read().split()[-1])
+    smoke = ["--smoke"] if effort.smoke else []
+    return said_by_process("dovetail.tools.bench.first_call", case.name, compiler, *smoke)
 
 
 def _check_results(case: Case, steps: Mapping[str, Step]) -> None:

@@ -2,6 +2,8 @@
 
 import os
 import random
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -37,6 +39,18 @@ def seconds(call: Callable[[], object]) -> float:
     start = perf_counter()
     call()
     return perf_counter() - start
+
+
+def said_by_process(module: str, *arguments: str) -> float:
+    """What `module`, run in a new process that shares this one's caches, says last: a number of seconds.
+
+    Raises:
+        subprocess.CalledProcessError: if it fails.
+    """
+    with tempfile.TemporaryFile("w+") as output:  # no pipe: a compiler's workers would hold it open
+        subprocess.run([sys.executable, "-m", module, *arguments], check=True, stdout=output)
+        output.seek(0)
+        return float(output.read().split()[-1])
 
 
 def interleaved_medians(calls: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:

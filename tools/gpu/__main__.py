@@ -11,7 +11,7 @@ import torch
 from dovetail.tools.gpu import report
 from dovetail.tools.gpu.cases import CASES
 from dovetail.tools.gpu.checks import CHECKS, GRACE, run_checks
-from dovetail.tools.gpu.measure import Measured, copy_bandwidth, measure
+from dovetail.tools.gpu.measure import Measured, copy_bandwidth, first_calls, measure
 
 SMOKE = 64
 """What sizes are divided by for a smoke run."""
@@ -45,7 +45,16 @@ def main(arguments: list[str] | None = None) -> int:
             results.append(measure(case, shrink=SMOKE if options.smoke else 1))
             print(results[-1], flush=True)
             _write(options.out, [*said, "## Speed", "", report.figures(results, bandwidth)])
-    return int(any(each.failures for each in runs) or any(result.problem for result in results))
+        said += ["## Speed", "", report.figures(results, bandwidth), ""]
+    first: dict[str, dict[str, float]] = {}
+    if "first-calls" in options.only:
+        for case in (each for each in CASES if each.is_timed_cold and each.name in options.cases):
+            first[case.name] = first_calls(case, shrink=SMOKE if options.smoke else 1)
+            print(case.name, first[case.name], flush=True)
+        said += ["## First calls, each in a new process with empty caches", "", report.first_calls(first)]
+        _write(options.out, said)
+    is_bad = any(each.failures for each in runs) or any(result.problem for result in results)
+    return int(is_bad or any(len(seconds) < 2 for seconds in first.values()))
 
 
 def _write(out: Path, said: list[str]) -> None:
@@ -59,7 +68,11 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--commit", default="unknown", help="what the report calls the source")
     parser.add_argument("--seconds", type=float, default=540.0, help="no test or case is begun after so long")
     parser.add_argument(
-        "--only", nargs="+", choices=("tests", "bench"), default=["tests", "bench"], help="default: both"
+        "--only",
+        nargs="+",
+        choices=("tests", "bench", "first-calls"),
+        default=["tests", "bench"],
+        help="default: tests bench; first calls take two processes a model, three to four minutes in all",
     )
     names = [case.name for case in CASES]
     parser.add_argument(

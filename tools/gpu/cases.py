@@ -66,6 +66,11 @@ class Case:
     mode: str | None = None
     autocast: bool = False
 
+    @property
+    def is_timed_cold(self) -> bool:
+        """Whether its first call is a figure: that of each model in one way, as each takes a process a compiler."""
+        return self.group == "model" and self.mode is None and not self.autocast
+
 
 def _gelu(make: Make) -> Work:
     arguments = make.randn(8192, 4096), make.randn(4096), make.randn(8192, 4096)

@@ -2,6 +2,8 @@
 
 import functools
 import random
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -13,7 +15,7 @@ import torch
 
 import dovetail
 from dovetail.tools.demo.float64 import KeepFloat64
-from dovetail.tools.demo.timing import cold_caches
+from dovetail.tools.demo.timing import cold_caches, said_by_process
 from dovetail.tools.gpu.cases import Case, Make
 
 EAGER, THEIRS, OURS = "eager", "inductor", "dovetail"
@@ -30,7 +32,8 @@ class Measured:
     """A case's figures: microseconds a call by compiler, or why there are none.
 
     `on_gpu` are those that pass on the GPU alone, of cases that memory bounds: a call of less is issued in more.
-    `compile_seconds` are those of a model's first call, forward and backward, with empty caches of the compiler's.
+    `compile_seconds` are those of a model's first call in this process, which has compiled other things before, forward
+    and backward, with empty caches of the compiler's.
     `error` is the largest ‖result − float64‖/‖float64‖ of Dovetail's results over eager's; `bytes_moved` those of
     arguments and results; `fallbacks` the ops that Dovetail left to ATen for want of anything better.
     """
@@ -86,6 +89,21 @@ def _measured(case: Case, device: str, shrink: int) -> Measured:
     if case.group == "memory":
         made.on_gpu = {name: gpu_microseconds(step) for name, step in steps.items()}
     return made
+
+
+def first_calls(case: Case, device: str = "cuda", shrink: int = 1) -> dict[str, float]:
+    """Seconds of the first call of `case` by compiler, each in a new process with empty caches.
+
+    A compiler whose process fails has none; its message is on stderr.
+    """
+    options, found = ("--device", device, "--shrink", str(shrink)), dict[str, float]()
+    for name in (THEIRS, OURS):
+        try:
+            with cold_caches():
+                found[name] = said_by_process("dovetail.tools.gpu.first_call", case.name, name, *options)
+        except subprocess.CalledProcessError as error:
+            print(f"{case.name}: {error}", file=sys.stderr)
+    return found
 
 
 def prepare(case: Case, make: Make, backend: str | None, is_wide: bool = False) -> Step:

@@ -2,7 +2,7 @@
 
 import platform
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from math import exp, log
@@ -73,6 +73,19 @@ def figures(results: Sequence[Measured], bandwidth: float) -> str:
     compiled = [times[OURS] / times[THEIRS] for result in results if len(times := result.compile_seconds) == 2]
     if compiled:
         said.append(f"First calls, with empty caches, take {_mean(compiled):.2f} of inductor's time, by the same mean.")
+    return "\n".join(said)
+
+
+def first_calls(seconds: Mapping[str, Mapping[str, float]]) -> str:
+    """The table of first calls, by case and compiler, and what they come to; a dash where a compiler failed."""
+    ratios = {case: each[OURS] / each[THEIRS] for case, each in seconds.items() if len(each) == 2}
+    rows = [
+        [case, *(_number(each.get(name)) for name in (THEIRS, OURS)), _number(ratios.get(case))]
+        for case, each in seconds.items()
+    ]
+    said = table(("case", "inductor, s", "Dovetail, s", "of inductor's"), rows)
+    if ratios:
+        said += ["", f"Of inductor's time {_mean([*ratios.values()]):.2f}, by the geometric mean."]
     return "\n".join(said)
 
 
