@@ -107,9 +107,6 @@ BASE = "dovetail.base"
 """Differentiable `own`: the sizes of what it shows itself as a view of; a custom `autograd.Function` made it. One that
 is open is -1, and follows from the others."""
 
-VERSIONS = "dovetail.versions"
-"""Arguments of `@apply`: by how much `@call` moves the version counter after the forward."""
-
 FORWARD = "dovetail.forward"
 """`@apply`: the function that it runs, the owned results before the saved values."""
 

@@ -18,12 +18,12 @@ from dovetail.dialects.statements.regions import destinations
 from dovetail.dialects.statements.stated import stated
 from dovetail.errors import AliasMismatch, ModuleError
 from dovetail.runtime.autograd.border import Border
-from dovetail.runtime.autograd.interrupted import Interrupted
 from dovetail.runtime.autograd.node import make_border
 from dovetail.runtime.autograd.read_border import read_border
 from dovetail.runtime.autograd.read_layouts import read_layouts
 from dovetail.runtime.autograd.read_partial_backward import read_partial_backward
 from dovetail.runtime.autograd.read_replay import read_replay
+from dovetail.runtime.autograd.writing import Writing
 from dovetail.runtime.checks.read_guard import read_guard
 from dovetail.runtime.cuda import torch_streams
 from dovetail.runtime.cuda.read_recordable import recorded_halves
@@ -57,7 +57,7 @@ def load_plain_program(
     layouts = read_layouts(found)
     sources: list[Source] = []
     written = of_class(body(found.call), WriteOp, TouchOp, SetMetadataOp)
-    interrupted = Interrupted() if written and found.borders else None
+    writing = Writing() if written and found.borders else None
 
     are_compiled = found.regions.keys() <= executables.keys()
     reserve = functools.partial(reservation, executables, home(module))
@@ -87,11 +87,11 @@ def load_plain_program(
         facts = read_border(op, *halves, found, layouts)
         replay = read_replay(op, *halves, found)
         partial = read_partial_backward(halves[1], len(facts.saved), found)
-        node = make_border(facts, bindings[forward], bindings[backward], partial, replay, interrupted)
-        bindings[name] = node if interrupted is None else interrupted.apply(node, _refusal(facts))
+        node = make_border(facts, bindings[forward], bindings[backward], partial, replay, writing)
+        bindings[name] = node if writing is None else writing.apply(node, _refusal(facts))
     entry = emit(symbol(found.call), HELPERS)
-    if interrupted is not None:
-        entry = interrupted.finish(entry)
+    if writing is not None:
+        entry = writing.finish(entry)
     elif not recorded:
         entry = with_updates(found, executables, entry)
     return _on_current_device(module, entry), sources

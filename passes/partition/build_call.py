@@ -14,7 +14,6 @@ from dovetail.dialects.attributes import (
     REQUIRES_GRAD,
     REREAD,
     RESULTS,
-    VERSIONS,
     WATCHED,
     WRITTEN_LAST,
 )
@@ -29,7 +28,6 @@ from dovetail.dialects.dovetail import (
     ViewOp,
     WriteOp,
 )
-from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.reading import Role, arguments, copy_attributes, set_role
 from dovetail.passes.partition.halves import Halves
 from dovetail.passes.partition.joint_graph import JointGraph
@@ -49,10 +47,6 @@ def build_apply(graph: JointGraph, memory: SavedMemory, owned: Sequence[ir.Type]
     apply.attributes[BACKWARD] = ir.FlatSymbolRefAttr.get("backward")
     copy_attributes(graph.joint, apply, ONCE, WRITTEN_LAST)
     facts = [{name: fact[name] for name in _AUTOGRAD if name in fact} for fact in memory.facts]
-    are_checked = any(WATCHED in each or REREAD in each for each in facts)
-    for argument, versions in memory.moves().items() if are_checked else ():
-        if versions:
-            facts[argument][VERSIONS] = i64(versions)
     if any(facts):
         apply.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in facts])
 

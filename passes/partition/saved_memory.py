@@ -1,6 +1,5 @@
 """What may happen to the memory of a saved value between forward and backward."""
 
-from collections import Counter
 from collections.abc import Container
 from enum import Enum
 from functools import cached_property
@@ -84,14 +83,6 @@ class SavedMemory:
         roots = {self.graph.roots[ref] for ref in refs}
         shared = with_aliases(self.graph.joint, [self.graph.values[root] for root in roots])
         return {self.graph.numbers[value] for value in shared}
-
-    def moves(self) -> Counter[int]:
-        """By how much `@call` moves the version counters of refs."""
-        found: Counter[int] = Counter()
-        for node in self.graph.nodes:
-            if isinstance(node.view, WriteOp | TouchOp | SetMetadataOp):
-                found[self.graph.roots[self.graph.numbers[node.view.ref]]] += node.view.version_count
-        return found
 
 
 def _is_needed(facts: Container[str]) -> bool:

@@ -79,7 +79,6 @@ class Border:
         saved: the saved values, in the backward's order.
         checked_results: the owned results that a checked value shares memory with but is not.
         eager_only: of what eager alone would have saved, or reads again; `rereads`, of all that it reads again.
-        moves: how far the call itself moves the version counters of its arguments, by number, after the forward.
         tangents: what the backward takes a gradient of each owned result as.
         once: why the gradient can't be differentiated, None where nothing is known against it.
         written_last: where an argument is written after eager's autograd has saved the last value, None where none is.
@@ -100,7 +99,6 @@ class Border:
     checked_results: tuple[int, ...]
     eager_only: tuple[VersionCheck, ...]
     rereads: tuple[VersionCheck, ...]
-    moves: Mapping[int, int]
     tangents: tuple[Tangent, ...]
     once: str | None
     written_last: str | None

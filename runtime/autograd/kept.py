@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from dovetail.runtime.autograd.slots import Slots
-from dovetail.runtime.autograd.version_checks import REREAD, Moved, changed, counters, expected
+from dovetail.runtime.autograd.version_checks import REREAD, changed, counters, expected, present
 
 _default_hooks = torch._C._autograd._top_saved_tensors_default_hooks
 _keeps_graph = torch._C._autograd._get_current_graph_task_keep_graph
@@ -43,15 +43,23 @@ class Kept:
         self._slots = slots
         self._freed: set[int] = set()
         self._numbers = slots.numbers(left)
-        self._versions = _versions(left[len(slots.results) :])
         self.held: list | None = self._save(ctx, left, results, arguments)
+        self._versions = _versions(self._arguments(self.held))
 
     def _save(self, ctx, left: list, results: Sequence, arguments: Sequence) -> list:
         """Saves what is left; returns what autograd does not hold."""
-        self._moved = Moved(self._slots.border.moves, arguments)
-        self._counters = counters(self._slots.border.eager_only, self._moved, arguments, results)
+        self._counters = counters(self._slots.border.eager_only, arguments, results)
         ctx.save_for_backward(*left[: self._slots.checked])
         return left[self._slots.checked :]
+
+    def expect_present_versions(self) -> None:
+        """Takes all that the call itself has written since for unchanged."""
+        self._counters = present(self._counters)
+        self._versions = _versions(self._arguments(self.held or []))
+
+    def _arguments(self, left: list) -> list:
+        """The kept arguments, which are last."""
+        return left[max(len(left) - len(self._slots.arguments), 0) :]
 
     def check(self, gradients: Sequence) -> None:
         """Notes what a backward from `gradients` frees."""
@@ -96,7 +104,7 @@ class Kept:
 
     def argument_changes(self, left: list) -> str | None:
         """How kept arguments, which autograd does not check, may differ from what they were; None if they don't."""
-        kept = zip(self._slots.arguments, left[len(self._slots.results) :], self._versions, strict=True)
+        kept = zip(self._slots.arguments, self._arguments(left), self._versions, strict=True)
         for index, tensor, version in kept:
             if not isinstance(tensor, torch.Tensor):
                 continue
@@ -116,9 +124,12 @@ class KeptForSeveral(Kept):
     def _save(self, ctx, left: list, results: Sequence, arguments: Sequence) -> list:
         others = super()._save(ctx, left, results, arguments)
         shared = [tensor.detach() for tensor in left[: self._slots.checked]]
-        pairs = zip(self._slots.border.checks or (), shared, strict=True)
-        self._expected = [expected(check, self._moved, each, arguments) for check, each in pairs]
+        self._expected = [expected(each) for each in shared]
         return [*shared, *others]
+
+    def expect_present_versions(self) -> None:
+        super().expect_present_versions()
+        self._expected = present(self._expected)
 
     def _modified(self, gradients: Sequence) -> str | None:
         reason = super()._modified(gradients)
@@ -156,7 +167,7 @@ class KeptByHooks(Kept):
         pack, _ = _default_hooks(True)
         are_checkpoints = getattr(pack, "__module__", None) == torch.utils.checkpoint.__name__
         self._rereads = () if are_checkpoints else self._slots.border.rereads
-        self._counters = counters(self._rereads, Moved(self._slots.border.moves, arguments), arguments, results)
+        self._counters = counters(self._rereads, arguments, results)
         return []
 
     def _modified(self, gradients: Sequence) -> str | None:

@@ -9,11 +9,11 @@ from dovetail.runtime.autograd import streams
 from dovetail.runtime.autograd.batched import is_batched, one_by_one
 from dovetail.runtime.autograd.border import Border
 from dovetail.runtime.autograd.gradients import Call, Gradients, requires_grad
-from dovetail.runtime.autograd.interrupted import Interrupted
 from dovetail.runtime.autograd.kept import has_hooks, keep
 from dovetail.runtime.autograd.partial_backward import PartialBackward
 from dovetail.runtime.autograd.replay import Replay
 from dovetail.runtime.autograd.slots import Slots
+from dovetail.runtime.autograd.writing import Writing
 
 
 class CompiledCall(torch.autograd.Function):
@@ -31,13 +31,13 @@ def make_border(
     backward: Callable,
     partial: PartialBackward,
     replay: Replay,
-    interrupted: Interrupted | None,
+    writing: Writing | None,
 ) -> Callable:
     """Returns the function that runs `forward` as one autograd node whose gradient is `backward`.
 
     Both take one list, which they empty, `backward` also what `border.told_by` gives. What a call leaves for its
-    backward is a `Call`, of which `Gradients` computes. Of batched gradients, each has a backward. `interrupted`, where
-    the call writes arguments, is told of the results before hooks see what is saved.
+    backward is a `Call`, of which `Gradients` computes. Of batched gradients, each has a backward. `writing`, where
+    the call writes arguments, is told what it leaves, and of the results before hooks see what is saved.
     """
     slots = Slots(border, replay.arguments)
     compute = Gradients(border, slots, backward, partial, replay)
@@ -62,10 +62,13 @@ def make_border(
             if bases:
                 shown = enumerate(results)
                 results = tuple(_view_of(bases[index], result) if index in bases else result for index, result in shown)
-            if interrupted is not None and has_hooks():
-                interrupted.results = results[: border.owned]
+            if writing is not None and has_hooks():
+                writing.results = results[: border.owned]
+            kept = keep(ctx, slots, results, arguments)
+            if writing is not None:
+                writing.kept.append(kept)
             ctx.call = Call(
-                keep(ctx, slots, results, arguments),
+                kept,
                 start,
                 border.numbers(arguments),
                 border.layouts_of_tangents or [each.layout(results[each.result]) for each in border.tangents],

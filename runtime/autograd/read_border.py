@@ -44,7 +44,6 @@ def read_border(
         checked_results=tuple(checked),
         eager_only=_eager_only(watched, rereads, checks),
         rereads=tuple(rereads),
-        moves=_of_arguments(border, attributes.VERSIONS, lambda stated: ir.IntegerAttr(stated).value),
         tangents=tangents,
         once=_words(border, attributes.ONCE),
         written_last=_words(border, attributes.WRITTEN_LAST),

@@ -8,7 +8,6 @@ import pytest
 import torch
 
 import dovetail
-from dovetail.runtime.autograd import version_checks
 
 pytestmark = pytest.mark.usefixtures("op_by_op")
 
@@ -250,16 +249,44 @@ def test_empty_view_of_an_argument_that_is_not_saved():
     assert not raises(fn, lambda results, given: given[0].detach().add_(1))
 
 
-def test_memory_is_looked_up_once_an_argument(monkeypatch):
-    """Catches a search of all written arguments for each watched one: a tenth of a training step with batch norms."""
-    looked_up = []
-    look_up = version_checks._memory
-    monkeypatch.setattr(version_checks, "_memory", lambda tensor: looked_up.append(tensor) or look_up(tensor))
+def test_neighbours_of_what_the_call_writes():
+    """Catches a gradient of changed values: a counter's move by the caller was taken for one by the call's own write.
 
-    norms = torch.nn.Sequential(*(torch.nn.BatchNorm1d(3) for _ in range(4)))
-    buffers = len(list(norms.buffers()))
-    compiled = torch.compile(norms, backend="dovetail")
-    compiled(torch.randn(4, 3))
-    looked_up.clear()
-    compiled(torch.randn(4, 3)).sum().backward()
-    assert 0 < len(looked_up) <= buffers
+    The call writes another argument in the same storage, with a version counter of its own, as flat parameters have.
+    """
+
+    def fn(x, y):
+        with torch.no_grad():
+            y.mul_(2)
+        return x.exp().sin(), x * x
+
+    def halves(leaf):
+        whole = leaf * 1
+        return [whole[:1], whole.data[1:]]
+
+    def change_twice(results, arguments):
+        arguments[0].add_(1).add_(1)
+
+    def change_nothing(results, arguments):
+        pass
+
+    changes = (change_nothing, change_argument, change_twice, change_last_argument)
+    assert each_raises(fn, changes, used=(0, 1), prepare=halves) == [False, True, True, False]
+
+
+def test_second_derivative_beside_a_written_neighbour():
+    """Catches a refusal: the call's own write moved the counter of the argument that the second derivative needs."""
+
+    def fn(x, y):
+        with torch.no_grad():
+            y.mul_(2)
+        return x.tanh()
+
+    torch._dynamo.reset()
+    found = []
+    for function in (fn, torch.compile(fn, backend="dovetail", fullgraph=True)):
+        leaf = torch.arange(6.0).requires_grad_()
+        whole = leaf * 1
+        (first,) = torch.autograd.grad(function(whole[:3], whole.detach()[3:]).sum(), leaf, create_graph=True)
+        found.append(torch.autograd.grad(first.sum(), leaf))
+    torch.testing.assert_close(*found)

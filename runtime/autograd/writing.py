@@ -1,6 +1,8 @@
-"""Calls that the caller's saved-tensor hooks end: `checkpoint` stops to recompute once it has all that it needs.
+"""A call that writes its arguments after its forward: what may only be done once it has.
 
-Eager has written by then what it writes before; a compiled call writes after its forward, and is ended after that.
+What is checked before the backward has the versions of then. And the caller's saved-tensor hooks may end the call:
+`checkpoint` stops to recompute once it has all that it needs. Eager has written by then what it writes before; a call
+here is ended when it has written all.
 """
 
 import threading
@@ -9,14 +11,16 @@ from collections.abc import Callable
 import torch
 
 from dovetail.errors import HooksMismatch
+from dovetail.runtime.autograd.kept import Kept
 
 _default_hooks = torch._C._autograd._top_saved_tensors_default_hooks
 
 
-class Interrupted(threading.local):
-    """The present call's results while its values are saved, and what the hooks raised."""
+class Writing(threading.local):
+    """The present call: what it leaves for its backward, its results while these are saved, what the hooks raised."""
 
     def __init__(self):
+        self.kept: list[Kept] = []
         self.results: tuple | None = None
         self.error: Exception | None = None
 
@@ -49,7 +53,13 @@ class Interrupted(threading.local):
 
         def run(arguments: list):
             self.error = None
-            results = call(arguments)
+            around, self.kept = self.kept, []  # what writes may call the program again
+            try:
+                results = call(arguments)
+                for kept in self.kept:
+                    kept.expect_present_versions()
+            finally:
+                self.kept = around
             error, self.error = self.error, None
             if error is not None:
                 raise error
