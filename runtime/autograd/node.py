@@ -9,6 +9,7 @@ from dovetail.runtime.autograd import streams
 from dovetail.runtime.autograd.batched import is_batched, one_by_one
 from dovetail.runtime.autograd.border import Border
 from dovetail.runtime.autograd.gradients import Call, Gradients, requires_grad
+from dovetail.runtime.autograd.histories import root
 from dovetail.runtime.autograd.kept import has_hooks, keep
 from dovetail.runtime.autograd.partial_backward import PartialBackward
 from dovetail.runtime.autograd.replay import Replay
@@ -72,7 +73,9 @@ def make_border(
                 start,
                 border.numbers(arguments),
                 border.layouts_of_tangents or [each.layout(results[each.result]) for each in border.tangents],
-                list(filter(requires_grad, arguments)) if start is None or start.refusal is not None else [],
+                [root(argument) for argument in arguments if requires_grad(argument)]
+                if start is None or start.refusal is not None
+                else [],
                 None if unseen_gpu is None else streams.current_stream(unseen_gpu),
             )
             ctx.set_materialize_grads(False)

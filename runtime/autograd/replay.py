@@ -8,31 +8,8 @@ from dataclasses import dataclass
 
 import torch
 
+from dovetail.runtime.autograd.histories import WithHistory, stand_in
 from dovetail.runtime.autograd.random_states import CPU, drawing_from, random_state
-
-
-class StandIn(torch.autograd.Function):
-    """Stands in for a tensor that is about to be overwritten: its shape, dtype and history, one element of memory."""
-
-    @staticmethod
-    def forward(ctx, tensor: torch.Tensor) -> torch.Tensor:
-        return tensor.new_zeros(()).expand(tensor.shape)
-
-    @staticmethod
-    def backward(ctx, gradient):
-        return gradient
-
-
-class WithHistory(torch.autograd.Function):
-    """A copy of `value` whose gradient goes where `stand_in`'s does."""
-
-    @staticmethod
-    def forward(ctx, stand_in: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
-        return value.clone()
-
-    @staticmethod
-    def backward(ctx, gradient):
-        return gradient, None
 
 
 @dataclass(frozen=True)
@@ -71,10 +48,7 @@ class Replay:
         """What must be noted before a call runs. What a CUDA graph will draw, nobody knows while it is captured."""
         if any(device != CPU for device in self.draws) and torch.cuda.is_current_stream_capturing():
             return Start({}, [], "it draws random numbers, and was called while a CUDA graph was captured")
-        stand_ins: list[torch.Tensor] = []
-        if self.histories:
-            with torch.enable_grad():
-                stand_ins = [StandIn.apply(arguments[index]) for index in self.histories.values()]
+        stand_ins = [stand_in(arguments[index]) for index in self.histories.values()]
         return Start({device: random_state(device) for device in self.draws}, stand_ins)
 
     def __call__(
@@ -93,8 +67,8 @@ class Replay:
         """
         gradient = self.load(absent)
         values = dict(saved)
-        for number, stand_in in zip(self.histories, start.stand_ins, strict=True):
-            values[number] = WithHistory.apply(stand_in, values[number])
+        for number, given in zip(self.histories, start.stand_ins, strict=True):
+            values[number] = WithHistory.apply(given, values[number])
         everything = [*arguments, *tangents, *values.values()]
         with torch._C._DisableAutocast():
             if not start.random_states:

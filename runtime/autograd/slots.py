@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from dovetail.runtime.autograd.border import Border
+from dovetail.runtime.autograd.histories import alias
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,17 @@ class Slots:
         return () if is_noticed else self.border.frees
 
     def filled(self, results: Sequence, arguments: Sequence) -> list[torch.Tensor]:
-        """The tensors that a call leaves, by slot."""
-        return [*map(results.__getitem__, self.results), *map(arguments.__getitem__, self.arguments)]
+        """The tensors that a call leaves, by slot; aliases of arguments."""
+        left = [*map(results.__getitem__, self.results), *map(arguments.__getitem__, self.arguments)]
+        for slot in self.of_arguments:
+            left[slot] = alias(left[slot])
+        return left
+
+    @cached_property
+    def of_arguments(self) -> tuple[int, ...]:
+        """The slots of what may be an argument, as a saved value that the user can reach the memory of may."""
+        saved = (slot for slot in range(self.checked) if self.results[slot] >= self.border.owned)
+        return (*saved, *range(len(self.results), len(self.results) + len(self.arguments)))
 
     def zeros(self, numbers: Mapping[int, int | torch.Size]) -> list:
         """Stand-ins for saved values that are multiplied only with gradients that are absent.

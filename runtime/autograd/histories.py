@@ -1,0 +1,67 @@
+"""What stands for an argument in autograd's graph as that was before the call.
+
+The argument itself must not be kept beside its call's node. Once it is written in place, by the call or by its caller,
+its own history leads to that node: a cycle that nobody finds, since it leads through autograd's graph. Leaves that
+require gradients may be kept, as nobody can write these so; their nodes hold them, too.
+"""
+
+import torch
+
+
+class StandIn(torch.autograd.Function):
+    """A tensor's shape, dtype and history, with one element of memory."""
+
+    @staticmethod
+    def forward(ctx, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.new_zeros(()).expand(tensor.shape)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient
+
+
+class WithHistory(torch.autograd.Function):
+    """A copy of `value` whose gradient goes where `stand_in`'s does."""
+
+    @staticmethod
+    def forward(ctx, stand_in: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+        return value.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient, None
+
+
+class Alias(torch.autograd.Function):
+    """A tensor's memory, version counter and history."""
+
+    @staticmethod
+    def forward(ctx, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.detach()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient
+
+
+def stand_in(tensor: torch.Tensor) -> torch.Tensor:
+    """Stands in for a tensor of which nothing but its history is wanted, or that is about to be overwritten."""
+    with torch.enable_grad():
+        return StandIn.apply(tensor)
+
+
+def root(tensor: torch.Tensor) -> torch.Tensor:
+    """Where the history of `tensor`, which requires a gradient, begins, without the memory of what is no leaf."""
+    return tensor if tensor.is_leaf else stand_in(tensor)
+
+
+def alias(argument):
+    """An alias of `argument`; itself if it is no tensor, or a leaf that requires a gradient."""
+    if not isinstance(argument, torch.Tensor):
+        return argument
+    if not argument.requires_grad:
+        return argument.detach()
+    if argument.is_leaf:
+        return argument
+    with torch.enable_grad():
+        return Alias.apply(argument)
