@@ -21,7 +21,8 @@ _APPLY = torch.ops.higher_order.autograd_function_apply
 def refuse_repeated_writes(step: Step) -> str:
     """A `_foreach` op that writes memory twice, or reads it after that: eager's result is that of a loop in order.
 
-    Parts of one memory that have no element in common are like memory of their own.
+    Parts of one memory that have no element in common are like memory of their own; a tensor that has none is written
+    as often as it is listed, by its version.
     """
     if not (step.name.startswith("_foreach") and step.written):
         return ""
@@ -29,7 +30,8 @@ def refuse_repeated_writes(step: Step) -> str:
     first, *others = [each for each in given if isinstance(each, list | tuple | torch.Tensor)]
     places, written = _numbered(first, 0)
     later = [each for each in crossing(written, written) if each[0] < each[1]]
-    if any(may_share_elements(written[one], written[other]) for one, other in later):
+    is_listed_twice = len(set(map(id, written))) < len(written)
+    if is_listed_twice or any(may_share_elements(written[one], written[other]) for one, other in later):
         return "writes the same memory more than once"
     for each in others:
         numbers, read = _numbered(each, len(first))

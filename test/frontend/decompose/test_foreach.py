@@ -62,6 +62,16 @@ def test_writes_in_the_order_of_a_loop(case, op_by_op):
     torch.testing.assert_close(actual, expected)
 
 
+def test_a_tensor_of_nothing_that_is_listed_twice(op_by_op):
+    """Catches a version that moves once where eager's loop writes a tensor, which has no element to meet, twice."""
+    expected, actual = torch.ones(0), torch.ones(0)
+    write = lambda x: torch._foreach_mul_([x, x], [x, x])  # noqa: E731
+    with pytest.warns(EagerWarning, match="writes the same memory more than once"):
+        torch.compile(write, backend="dovetail")(actual)
+    write(expected)
+    assert actual._version == expected._version
+
+
 KEPT = {
     "halves": lambda a, *_: torch._foreach_add_([a[:2], a[2:]], 1),
     "halves and others": lambda a, b, _: torch._foreach_mul_([a[:2], a[2:]], [b[:2], b[1:3]]),
