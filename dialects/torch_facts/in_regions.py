@@ -8,6 +8,7 @@ from torch_mlir import ir
 from dovetail.dialects.torch_facts.numbers import number
 from dovetail.dialects.torch_facts.ops import kind
 from dovetail.dialects.torch_facts.ranges import Range, range_of
+from dovetail.dialects.torch_facts.reshapes import is_part
 from dovetail.dialects.torch_facts.row import IN_REGIONS, Kind
 from dovetail.dialects.torch_facts.sizes import OpenSize, print_sizes
 from dovetail.dialects.torch_facts.types import shaped_info, tensor_info
@@ -73,8 +74,15 @@ def positions(ops: Iterable[ir.Operation]) -> set[ir.Value]:
 
 
 def broken_gather(op: ir.Operation) -> str:
-    """What is wrong with a gather in a region for a GPU, and what would be valid; "" if nothing is, or `op` is none."""
-    return _RULES[op.name](op) if op.name in _RULES else ""
+    """What is wrong with a gather in a region for a GPU, and what would be valid; "" if nothing is, or `op` is none.
+
+    Of a slice IREE's kernels read the memory as if it were all of it: rows begin elsewhere.
+    """
+    if op.name not in _RULES:
+        return ""
+    if is_part(op.operands[0]):
+        return "gathers from a part of a tensor in a region, expected one that lies row by row in memory"
+    return _RULES[op.name](op)
 
 
 def _broken_check(op: ir.Operation) -> str:

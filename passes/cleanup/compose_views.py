@@ -3,6 +3,7 @@
 from torch_mlir import ir
 
 from dovetail.dialects.reading import made_by
+from dovetail.dialects.torch_facts.reshapes import RESHAPES
 from dovetail.dialects.torch_facts.transposition import reordered
 from dovetail.dialects.torch_facts.types import is_open_type
 from dovetail.passes.base import Pass
@@ -10,9 +11,6 @@ from dovetail.passes.rewriting.constants import constant, integer_list
 from dovetail.passes.rewriting.permutations import PERMUTE, composed, keeps_order
 from dovetail.passes.rewriting.rules import apply_rules, create, is_alike, shape
 from dovetail.passes.rewriting.slices import SLICE, slice_of
-
-RESHAPES = tuple(f"torch.aten.{name}" for name in ("view", "_unsafe_view", "unsqueeze", "squeeze", "squeeze.dim"))
-"""Of values: the same elements row by row, in other sizes."""
 
 _TO_SIZES = ("torch.aten.view", "torch.aten._unsafe_view")
 

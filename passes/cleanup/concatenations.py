@@ -6,11 +6,11 @@ from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import made_by, producer, users
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import kind
+from dovetail.dialects.torch_facts.reshapes import RESHAPES
 from dovetail.dialects.torch_facts.row import IN_REGIONS
 from dovetail.dialects.torch_facts.sizes import Sizes
 from dovetail.dialects.torch_facts.transposition import reordered
 from dovetail.dialects.torch_facts.types import tensor_info, torch_type, with_shape
-from dovetail.passes.cleanup.compose_views import RESHAPES
 from dovetail.passes.rewriting.constants import constant, integer
 from dovetail.passes.rewriting.permutations import permuted
 from dovetail.passes.rewriting.rules import create, shape

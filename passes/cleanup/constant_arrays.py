@@ -14,8 +14,8 @@ from torch_mlir import ir
 
 from dovetail.dialects.torch_facts.names import LITERAL
 from dovetail.dialects.torch_facts.numbers import number, uniform
+from dovetail.dialects.torch_facts.reshapes import RESHAPES
 from dovetail.dialects.torch_facts.types import TensorInfo
-from dovetail.passes.cleanup.compose_views import RESHAPES
 from dovetail.passes.rewriting.constants import ARANGE, integer, integers
 from dovetail.passes.rewriting.rules import shape
 from dovetail.passes.rewriting.slices import SLICE, slice_of

@@ -10,9 +10,9 @@ from torch_mlir import ir
 from dovetail.dialects.reading import made_by, producer
 from dovetail.dialects.torch_facts.names import LIST, LITERAL
 from dovetail.dialects.torch_facts.numbers import uniform
+from dovetail.dialects.torch_facts.reshapes import RESHAPES
 from dovetail.dialects.torch_facts.types import is_tensor, require_tensor_info, tensor_info
 from dovetail.passes.base import Pass
-from dovetail.passes.cleanup.compose_views import RESHAPES
 from dovetail.passes.cleanup.constant_arrays import created
 from dovetail.passes.rewriting.constants import ARANGE, integer, integer_list
 from dovetail.passes.rewriting.rules import apply_rules, create, shape

@@ -12,9 +12,9 @@ from dovetail.dialects.statements.recompute import is_pinned
 from dovetail.dialects.statements.target import device_type
 from dovetail.dialects.torch_facts.exactness import is_repeatable
 from dovetail.dialects.torch_facts.ops import Kind
+from dovetail.dialects.torch_facts.reshapes import RESHAPES
 from dovetail.dialects.torch_facts.types import is_open_type, is_tensor, with_shape
 from dovetail.passes.base import Pass
-from dovetail.passes.cleanup.compose_views import RESHAPES
 from dovetail.passes.exactness.value_flow import deciding_ops
 from dovetail.passes.rewriting.constants import integers
 from dovetail.passes.rewriting.permutations import PERMUTE

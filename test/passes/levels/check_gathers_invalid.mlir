@@ -489,3 +489,82 @@ module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
     return %out : !o
   }
 }
+
+// -----
+
+!x = !torch.vtensor<[4,8],f32>
+!s = !torch.vtensor<[4,7],f32>
+!i = !torch.vtensor<[4,1],si64>
+!o = !torch.vtensor<[4,1],f32>
+module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
+  func.func @call() attributes {dovetail.role = "call"} {
+    call @forward() : () -> ()
+    return
+  }
+  func.func @forward() attributes {dovetail.role = "forward"} {
+    return
+  }
+  func.func private @region(%x: !x, %i: !i) -> !o attributes {dovetail.role = "region"} {
+    %zero = torch.constant.int 0
+    %dim = torch.constant.int 1
+    %end = torch.constant.int 7
+    %false = torch.constant.bool false
+    %part = torch.aten.slice.Tensor %x, %dim, %zero, %end, %dim : !x, !torch.int, !torch.int, !torch.int, !torch.int -> !s
+    // expected-error @below {{'torch.aten.gather' op gathers from a part of a tensor in a region, expected one that lies row by row in memory}}
+    %out = torch.aten.gather %part, %dim, %i, %false : !s, !torch.int, !i, !torch.bool -> !o
+    return %out : !o
+  }
+}
+
+// -----
+
+!x = !torch.vtensor<[4,?],f32>
+!s = !torch.vtensor<[4,7],f32>
+!i = !torch.vtensor<[4,1],si64>
+!o = !torch.vtensor<[4,1],f32>
+module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
+  func.func @call() attributes {dovetail.role = "call"} {
+    call @forward() : () -> ()
+    return
+  }
+  func.func @forward() attributes {dovetail.role = "forward"} {
+    return
+  }
+  func.func private @region(%x: !x, %i: !i) -> !o attributes {dovetail.role = "region"} {
+    %zero = torch.constant.int 0
+    %dim = torch.constant.int 1
+    %end = torch.constant.int 7
+    %false = torch.constant.bool false
+    %part = torch.aten.slice.Tensor %x, %dim, %zero, %end, %dim : !x, !torch.int, !torch.int, !torch.int, !torch.int -> !s
+    // expected-error @below {{'torch.aten.gather' op gathers from a part of a tensor in a region, expected one that lies row by row in memory}}
+    %out = torch.aten.gather %part, %dim, %i, %false : !s, !torch.int, !i, !torch.bool -> !o
+    return %out : !o
+  }
+}
+
+// -----
+
+!x = !torch.vtensor<[2,4,8],f32>
+!s = !torch.vtensor<[2,3,8],f32>
+!i = !torch.vtensor<[5],si64>
+!o = !torch.vtensor<[2,5,8],f32>
+module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
+  func.func @call() attributes {dovetail.role = "call"} {
+    call @forward() : () -> ()
+    return
+  }
+  func.func @forward() attributes {dovetail.role = "forward"} {
+    return
+  }
+  func.func private @region(%x: !x, %i: !i) -> !o attributes {dovetail.role = "region"} {
+    %zero = torch.constant.int 0
+    %dim = torch.constant.int 1
+    %end = torch.constant.int 3
+    %last = torch.constant.int 2
+    %safe = torch.aten.clamp %i, %zero, %last : !i, !torch.int, !torch.int -> !i
+    %part = torch.aten.slice.Tensor %x, %dim, %zero, %end, %dim : !x, !torch.int, !torch.int, !torch.int, !torch.int -> !s
+    // expected-error @below {{'torch.aten.index_select' op gathers from a part of a tensor in a region, expected one that lies row by row in memory}}
+    %out = torch.aten.index_select %part, %dim, %safe : !s, !torch.int, !i -> !o
+    return %out : !o
+  }
+}

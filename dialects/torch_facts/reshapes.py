@@ -1,0 +1,17 @@
+"""Views that show all of a tensor, row by row."""
+
+from torch_mlir import ir
+
+from dovetail.dialects.reading import producer
+from dovetail.dialects.torch_facts.ops import Kind, kind
+
+RESHAPES = tuple(f"torch.aten.{name}" for name in ("view", "_unsafe_view", "unsqueeze", "squeeze", "squeeze.dim"))
+"""Of values: the same elements row by row, in other sizes."""
+
+
+def is_part(value: ir.Value) -> bool:
+    """Whether `value` shows a tensor otherwise than row by row: a part of it, or in another order."""
+    made = producer(value)
+    while made is not None and made.name in RESHAPES:
+        made = producer(made.operands[0])
+    return made is not None and kind(made) is Kind.VIEW
