@@ -10,7 +10,7 @@
 static void library_dealloc(Library *self) {
   // The file stays open while its code is loaded: the loader would take another file of the same number for it.
   if (self->handle) dlclose(self->handle);
-  if (self->file > 0) close(self->file);
+  if (self->file >= 0) close(self->file);
   if (self->weak_references) PyObject_ClearWeakRefs((PyObject *)self);
   Py_XDECREF(self->code);
   Py_TYPE(self)->tp_free((PyObject *)self);
@@ -31,6 +31,7 @@ static PyObject *library_new(PyTypeObject *type, PyObject *arguments, PyObject *
   Library *self = (Library *)type->tp_alloc(type, 0);
   if (!self) return NULL;
   self->code = Py_NewRef(code);
+  self->file = -1;  // 0 is a file where the process has closed its input
   if (!PyBytes_GET_SIZE(code)) return (PyObject *)self;  // of plans that only fill and copy
   self->file = memfd_create("dovetail", MFD_CLOEXEC);
   if (self->file < 0 || write_all(self->file, PyBytes_AS_STRING(code), PyBytes_GET_SIZE(code))) {

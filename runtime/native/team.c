@@ -152,11 +152,12 @@ static int choose_threads(const Schedule *schedule) {
 
 PyObject *launch(const Plan *plan, const Schedule *schedule, char **buffers) {
   char *transients = schedule->transient_bytes ? scratch(schedule->transient_bytes) : NULL;
+  if (schedule->transient_bytes && !transients) return NULL;
   for (int i = 0; i < plan->transient_count; i++)
     buffers[plan->argument_count + i] = transients ? transients + schedule->transients[i] : NULL;
   buffers[plan->argument_count + plan->transient_count] = plan->constants;
   const int threads = choose_threads(schedule);
-  if (threads < 0 || (schedule->transient_bytes && !transients)) return NULL;
+  if (threads < 0) return NULL;
   int failed;
   if (schedule->moved_bytes < GIL_BYTES) {
     failed = run(plan, schedule, buffers, threads);

@@ -2,6 +2,8 @@
 
 import os
 import re
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -328,3 +330,37 @@ def test_the_way_is_told(monkeypatch):
     monkeypatch.setenv("DOVETAIL_LAUNCH", "plan")
     with pytest.raises(OptionError, match=r"DOVETAIL_LAUNCH=plan: expected one of: plans, iree.runtime"):
         unavailable("cpu")
+
+
+def _alone(lines: str) -> str:
+    """What a process of its own prints, of which `launch` is the extension."""
+    start = "import os, torch\nfrom dovetail.runtime.extension import extension\nlaunch = extension()\n"
+    return subprocess.run(
+        [sys.executable, "-c", start + lines], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def test_lack_of_memory_says_so():
+    """Catches a SystemError: the number of threads was asked for while the MemoryError was on its way."""
+    lines = """
+fill = (1, False, "", (), (), ((1, 0, 1 << 20),), 0, 4)
+memory = (((4,), 2, 32, False, True),), (), (), (1 << 46,)
+plan = launch.Plan("region", launch.Library(b""), *memory, b"", (fill,), lambda index, given: given)
+try:
+    plan(torch.empty(4))
+except MemoryError:
+    print("lacks memory")
+"""
+    assert _alone(lines) == "lacks memory"
+
+
+def test_code_that_can_not_be_loaded_leaves_no_file_open():
+    """Catches a file of number 0, as the first is where the process has closed its input, that is never closed."""
+    lines = """
+os.close(0)
+try:
+    launch.Library(b"no code")
+except OSError:
+    print(os.path.exists("/proc/self/fd/0"))
+"""
+    assert _alone(lines) == "False"
