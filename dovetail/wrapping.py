@@ -103,7 +103,6 @@ def _numbered(wrapped: Wrapped, numbers) -> Wrapped:
     return replace(wrapped, parts=made, versions=0)
 
 
-@functools.cache
 def _class(name: str) -> type[torch.Tensor]:
     """The wrapper subclass that the text `name` means, of a module that this process has imported already.
 

@@ -23,6 +23,14 @@ def test_class_of_an_imported_module_is_found():
     assert isinstance(wrap(_wrapped(name), [torch.ones(2), torch.ones(2)]), TwoTensor)
 
 
+def test_class_that_is_defined_again(monkeypatch: pytest.MonkeyPatch):
+    """Catches a class that can't be found by its name for good, since a notebook's cell that defines it ran twice."""
+    for _ in range(2):
+        defined = type("Again", (TwoTensor,), {"__module__": __name__})
+        monkeypatch.setitem(globals(), "Again", defined)
+        assert class_name(defined) == f"{__name__}:Again"
+
+
 def test_module_is_never_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Catches text that runs a Python file by naming it."""
     (tmp_path / "not_imported_yet.py").write_text("import torch\nclass Tensor(torch.Tensor): pass\n")
