@@ -11,7 +11,7 @@ from dovetail.errors import LaunchError, OptionError
 from dovetail.runtime.cuda.library import check_on_gpu
 from dovetail.runtime.cuda.open_plan import CudaPlan
 from dovetail.runtime.cuda.read_plan import load_cuda_plan
-from dovetail.runtime.extension import unusable
+from dovetail.runtime.extension import unthreaded, unusable
 from dovetail.runtime.launches.iree_executable import Executable
 from dovetail.runtime.launches.plan_records import Dispatch
 from dovetail.runtime.launches.plans import load_cpu_plan, load_library
@@ -45,7 +45,9 @@ def unavailable(device: str) -> str:
 
 def planned(device: str) -> str:
     """What launches a region that has a plan, as `stats().launches` says it."""
-    return f"plan, step by step from Python: {unusable()}" if device == "cuda" and unusable() else "plan"
+    if device == "cuda":
+        return f"plan, step by step from Python: {unusable()}" if unusable() else "plan"
+    return f"plan, on one thread: {unthreaded()}" if unthreaded() else "plan"
 
 
 def unloadable(plan: LaunchPlan, device: str) -> str:

@@ -144,6 +144,13 @@ def test_launches_from_python_are_counted(monkeypatch: pytest.MonkeyPatch) -> No
     assert runtime_plans.planned("cuda") == "plan, step by step from Python: no compiler"
 
 
+def test_launches_on_one_thread_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches launches that are slow since PyTorch's threads were not found, and nobody is told."""
+    monkeypatch.setattr(runtime_plans, "unthreaded", lambda: "no OpenMP")
+    assert runtime_plans.planned("cpu") == "plan, on one thread: no OpenMP"
+    assert runtime_plans.planned("cuda") == "plan"
+
+
 def test_code_that_cannot_be_loaded_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a kernel that spills and is launched all the same, and code for a GPU that isn't here taken for bad."""
     step = {"op": "dispatch", "entry": "slow", "workgroups": ["n", 1, 1], "constants": ["n"], "bindings": [[0, 0, 64]]}
