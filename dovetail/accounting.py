@@ -4,7 +4,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.attributes import KEPT_APART, TILING
 from dovetail.dialects.control_flow import control_flow_name
-from dovetail.dialects.memory.memory_use import saved_bytes
+from dovetail.dialects.memory.memory_use import held_for_replays, saved_bytes
 from dovetail.dialects.reading import Module, Role, role
 from dovetail.dialects.sizes.expected import expected_infos
 from dovetail.dialects.statements.calls import is_extern, is_fallback, reason
@@ -36,6 +36,7 @@ def account(module: ir.Module, stats: Stats) -> None:
             if is_extern(op):
                 stats.library_calls[(control_flow_name(op) or aten_name(op), _reason(op))] += 1
     stats.saved_bytes += sum(map(saved_bytes, found.of(Role.FORWARD).values()))
+    stats.held_bytes += held_for_replays(found)
 
 
 def _placement(op: ir.Operation, in_region: bool) -> str | None:

@@ -41,7 +41,8 @@ class Stats:
         recordings: calls of a program's functions that were recorded as CUDA graphs, to be replayed.
         without_effect: what options asked for and a program does not do, by option and reason.
         library_calls: (op, reason) of every library call and fallback in the programs.
-        saved_bytes: bytes kept from forward to backward, one call of each program.
+        saved_bytes: bytes kept from forward to backward, one call of each program; held_bytes: of arguments besides
+            that are no parameters or buffers, kept for a second derivative alone, whether or not their caller does.
         copies: copies made while running, by reason.
         compile_seconds: by stage ("tuning" is one with that option), and "total".
     """
@@ -69,6 +70,7 @@ class Stats:
     without_effect: Counter = field(default_factory=Counter)
     library_calls: Counter = field(default_factory=Counter)
     saved_bytes: int = 0
+    held_bytes: int = 0
     copies: Counter = field(default_factory=Counter)
     compile_seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
 

@@ -12,11 +12,12 @@ import numpy as np
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.attributes import FOR_REPLAY, FORWARD, STATIC
 from dovetail.dialects.dovetail import AllocOp, FreeOp, ReuseOp
 from dovetail.dialects.memory.buffer import Buffer
 from dovetail.dialects.memory.buffers import Buffers, all_host_buffers
-from dovetail.dialects.reading import Module, Role, arguments, forward_of, role
-from dovetail.dialects.sizes.expected import expected_bytes
+from dovetail.dialects.reading import Module, Role, argument_facts, arguments, forward_of, referred, role
+from dovetail.dialects.sizes.expected import expected_bytes, expected_ref_bytes
 from dovetail.dialects.statements.calls import returned_saved, saved_kinds
 from dovetail.dialects.torch_facts.types import tensor_info
 
@@ -108,3 +109,14 @@ def _use(buffers: Buffers, saved: int) -> MemoryUse:
 def saved_bytes(forward: func.FuncOp) -> int:
     """Bytes of the saved values that only the program holds; of open sizes, what they are expected to be."""
     return expected_bytes(value for value, kind in returned_saved(forward) if kind == "private")
+
+
+def held_for_replays(module: Module) -> int:
+    """Bytes of the arguments that live on for a second derivative alone, besides parameters and buffers."""
+    static = [STATIC in facts for facts in argument_facts(module.call)]
+    total = 0
+    for border in module.borders.values():
+        taken = arguments(module.functions[referred(border, FORWARD)])
+        for number, facts in enumerate(argument_facts(border)):
+            total += expected_ref_bytes(taken[number]) if FOR_REPLAY in facts and not static[number] else 0
+    return total

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import HINTS
+from dovetail.dialects.dovetail.types import RefType
 from dovetail.dialects.sizes.size_expressions import evaluated
 from dovetail.dialects.sizes.symbols import sizes_of
-from dovetail.dialects.torch_facts.types import TensorInfo, shaped_info, tensor_info
+from dovetail.dialects.torch_facts.types import ShapedInfo, TensorInfo, shaped_info, tensor_info
 
 GUESS = 32
 """Of a size of which nothing is known."""
@@ -22,9 +23,12 @@ def expected_info(value: ir.Value) -> TensorInfo | None:
     info, shaped = tensor_info(type_), shaped_info(type_)
     if info is not None or shaped is None:
         return info
-    expected = _expected(value)
-    sizes = shaped.shape if expected is None else expected
-    return TensorInfo(tuple(GUESS if size is None else size for size in sizes), shaped.dtype, shaped.itemsize)
+    return _as_expected(value, shaped)
+
+
+def expected_ref_bytes(ref: ir.Value) -> int:
+    """Of the elements of what `ref`, a `!dovetail.ref`, shows; 0 of what is no ref."""
+    return _as_expected(ref, ref.type.shaped).nbytes if isinstance(ref.type, RefType) else 0
 
 
 def expected_infos(values: Iterable[ir.Value]) -> list[TensorInfo]:
@@ -35,6 +39,12 @@ def expected_infos(values: Iterable[ir.Value]) -> list[TensorInfo]:
 def expected_bytes(values: Iterable[ir.Value]) -> int:
     """Of the elements of the tensors among `values`."""
     return sum(info.nbytes for info in expected_infos(values))
+
+
+def _as_expected(value: ir.Value, shaped: ShapedInfo) -> TensorInfo:
+    expected = _expected(value)
+    sizes = shaped.shape if expected is None else expected
+    return TensorInfo(tuple(GUESS if size is None else size for size in sizes), shaped.dtype, shaped.itemsize)
 
 
 def _expected(value: ir.Value) -> list[int] | None:

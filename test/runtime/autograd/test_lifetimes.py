@@ -7,6 +7,8 @@ import pytest
 import torch
 from torch.nn.functional import gelu, layer_norm
 
+import dovetail
+
 pytestmark = pytest.mark.usefixtures("op_by_op")
 
 
@@ -120,3 +122,13 @@ def test_what_can_not_be_differentiated_again_says_so():
     (first,) = torch.autograd.grad(result.sum(), leaf, create_graph=True)
     with pytest.raises(RuntimeError, match="can't be differentiated again"):
         first.sum().backward()
+
+
+def test_what_is_held_for_second_derivatives_is_counted():
+    """Catches a report of half of what a call holds: the argument lives on, too, beside what its backward takes."""
+    torch._dynamo.reset()
+    dovetail.stats(reset=True)
+    layer = torch.nn.Linear(4, 4)
+    compiled = torch.compile(lambda x: layer(gelu(x * 2)), backend="dovetail", fullgraph=True)
+    compiled(torch.randn(8, 4, requires_grad=True) * 1)
+    assert dovetail.stats().held_bytes == 8 * 4 * 4
