@@ -35,11 +35,13 @@ def check_wrappers(
     tensor = next((result for result in made if result.grad_fn is not None), None)
     if tensor is None:
         return
-    checked = [*_touching(stated.arguments, passed, saved.arguments, "argument")]
-    handed_out = _touching(stated.results, found, saved.results, "result")
-    # A result's alias shares the counter, and does not keep the node alive that it would be kept by.
-    checked += [(what, tensor.detach()) for what, tensor in handed_out]
-    versions = [(what, tensor, tensor._version) for what, tensor in checked]
+    checked = [
+        *_touching(stated.arguments, passed, saved.arguments, "argument"),
+        *_touching(stated.results, found, saved.results, "result"),
+    ]
+    # An alias shares the counter, and does not keep the node alive that it would be kept by: that of a result, or of a
+    # later write to an argument, which leads to this one.
+    versions = [(what, tensor.detach(), tensor._version) for what, tensor in checked]
     if versions:
         _node(tensor).register_prehook(lambda _: _check(versions))
 

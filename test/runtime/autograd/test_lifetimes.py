@@ -6,6 +6,7 @@ import weakref
 import pytest
 import torch
 from torch.nn.functional import gelu, layer_norm
+from torch.testing._internal.two_tensor import TwoTensor
 
 import dovetail
 
@@ -122,6 +123,23 @@ def test_what_can_not_be_differentiated_again_says_so():
     (first,) = torch.autograd.grad(result.sum(), leaf, create_graph=True)
     with pytest.raises(RuntimeError, match="can't be differentiated again"):
         first.sum().backward()
+
+
+def test_a_wrapper_that_the_caller_writes_is_dropped():
+    """Catches the same of a wrapper subclass, whose version the backward checks."""
+
+    def fn(x):
+        return (x + 1) * x.detach()
+
+    torch._dynamo.reset()
+    compiled, arguments = torch.compile(fn, backend="dovetail", fullgraph=True), []
+    for _ in range(3):
+        argument = TwoTensor(torch.ones(3), torch.ones(3)).requires_grad_() * 1
+        argument += compiled(argument)
+        arguments.append(weakref.ref(argument))
+        del argument
+    gc.collect()
+    assert not any(each() for each in arguments)
 
 
 def test_what_is_held_for_second_derivatives_is_counted():
