@@ -8,7 +8,7 @@ from iree.compiler import ir
 
 from dovetail.backends.worker.read_loops import width_of
 from dovetail.backends.worker.tensor_graph import LOOPS, TensorGraph
-from dovetail.backends.worker.walk import create, replace
+from dovetail.backends.worker.walk import create, editing, replace
 
 _INSERT = "tensor.insert_slice"
 _EXTRACT = "tensor.extract_slice"
@@ -17,7 +17,7 @@ _WIDEST = 64
 
 def write_parts(text: bytes) -> bytes:
     """`text` of a CPU's regions, where what computes a part stores it there, and reads whole rows."""
-    with ir.Context(), ir.Location.unknown():
+    with editing(), ir.Location.unknown():
         module = ir.Module.parse(text)
         for function in module.body.operations:
             if function.operation.name == "util.func" and len(function.regions[0].blocks):

@@ -6,6 +6,7 @@ import pytest
 from iree.compiler import ir
 
 from dovetail.backends.worker.configure import configure
+from dovetail.backends.worker.math_functions import MARKED
 
 KERNEL = """
 #along = affine_map<(d0) -> (d0)>
@@ -92,4 +93,4 @@ def test_what_keeps_tiles_of_iree_keeps_its_loop(given: dict, reason: str):
     """Catches loops of three dimensions beside tiles of one, which IREE's pipelines refuse or compute wrongly."""
     before, after, form = configured(**given)
     assert form == reason
-    assert after == before
+    assert after.replace(f"{MARKED}, ", "") == before

@@ -73,7 +73,7 @@ def test_products(fn, shapes: list[tuple[int, ...]]):
 
 def test_what_is_written_where_it_is_joined():
     """Would catch work that counts for none: a call that is given memory for its result has no results."""
-    x = image(300, 300, grad=False)
+    x = image(3000, 30, grad=False)  # rows too short for kernels of ours
     dovetail.stats(reset=True)
     torch.compile(lambda x: torch.cat([x * 2, x + 1], 1), backend="dovetail")(x)
     assert dovetail.stats().flops == {"library": 4 * x.numel()}
