@@ -100,13 +100,14 @@ def test_parameters_are_read_where_they_are(device: str, weight: torch.Tensor) -
     assert stats().recordings == 2
 
 
+# Below the properties, which PyTorch's own test utilities freeze for a whole process.
 _cudnn, _cuda = torch.backends.cudnn, torch.backends.cuda
 SWITCHES = {
     "deterministic algorithms": (torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms),
-    "cudnn.enabled": (lambda: _cudnn.enabled, lambda on: setattr(_cudnn, "enabled", on)),
-    "cudnn.benchmark": (lambda: _cudnn.benchmark, lambda on: setattr(_cudnn, "benchmark", on)),
-    "cudnn.deterministic": (lambda: _cudnn.deterministic, lambda on: setattr(_cudnn, "deterministic", on)),
-    "cudnn.allow_tf32": (lambda: _cudnn.allow_tf32, lambda on: setattr(_cudnn, "allow_tf32", on)),
+    "cudnn.enabled": (lambda: _cudnn.enabled, torch._C._set_cudnn_enabled),
+    "cudnn.benchmark": (lambda: _cudnn.benchmark, torch._C._set_cudnn_benchmark),
+    "cudnn.deterministic": (lambda: _cudnn.deterministic, torch._C._set_cudnn_deterministic),
+    "cudnn.allow_tf32": (lambda: _cudnn.allow_tf32, torch._C._set_cudnn_allow_tf32),
     "matmul.allow_tf32": (lambda: _cuda.matmul.allow_tf32, lambda on: setattr(_cuda.matmul, "allow_tf32", on)),
     "flash attention": (_cuda.flash_sdp_enabled, _cuda.enable_flash_sdp),
     "efficient attention": (_cuda.mem_efficient_sdp_enabled, _cuda.enable_mem_efficient_sdp),
