@@ -102,6 +102,12 @@ static int read_kernel(const Steps *self, GpuStep *step, PyObject *item) {
   return read_ranges(self, step, ranges);
 }
 
+static int writes_constant(const Steps *self, const Range *target) {
+  if (target->buffer <= self->tensor_count) return 0;
+  PyErr_Format(PyExc_ValueError, "writes to constant %d", target->buffer - self->tensor_count - 1);
+  return 1;
+}
+
 static int read_fill(const Steps *self, GpuStep *step, PyObject *item) {
   unsigned long long bits;
   int kind;
@@ -110,7 +116,8 @@ static int read_fill(const Steps *self, GpuStep *step, PyObject *item) {
   step->bits = bits;
   if (read_ranges(self, step, ranges)) return -1;
   const int is_known = step->width == 1 || step->width == 2 || step->width == 4 || step->width == 8;
-  if (step->range_count == 1 && is_known && step->ranges[0].length % step->width == 0) return 0;
+  if (step->range_count == 1 && is_known && step->ranges[0].length % step->width == 0)
+    return writes_constant(self, step->ranges) ? -1 : 0;
   return PyErr_Format(PyExc_ValueError, "fills with a pattern of %d bytes", step->width), -1;
 }
 
@@ -118,8 +125,13 @@ static int read_copy(const Steps *self, GpuStep *step, PyObject *item) {
   int kind;
   PyObject *ranges;
   if (!PyArg_ParseTuple(item, "iO!", &kind, &PyTuple_Type, &ranges) || read_ranges(self, step, ranges)) return -1;
-  if (step->range_count == 2 && step->ranges[0].length == step->ranges[1].length) return 0;
-  return PyErr_SetString(PyExc_ValueError, "copies between ranges of two lengths"), -1;
+  if (step->range_count != 2 || step->ranges[0].length != step->ranges[1].length)
+    return PyErr_SetString(PyExc_ValueError, "copies between ranges of two lengths"), -1;
+  const Range *source = step->ranges, *target = step->ranges + 1;
+  const int is_apart = source->buffer != target->buffer || source->offset + source->length <= target->offset ||
+                       target->offset + target->length <= source->offset;
+  if (!is_apart) return PyErr_SetString(PyExc_ValueError, "copies between ranges that overlap"), -1;
+  return writes_constant(self, target) ? -1 : 0;
 }
 
 static int read_gpu_step(const Steps *self, GpuStep *step, PyObject *item) {

@@ -37,7 +37,7 @@ OWN_RULES = {
     "frontend/decompose/extremum_gradients.py": "PyTorch's ops that get a kernel of ours",
     "frontend/decompose/python_kernels.py": "PyTorch's ops that get a kernel of ours",
     "frontend/decompose/recurrent_layers.py": "PyTorch's ops that get a kernel of ours",
-    "passes/cleanup/compose_views.py": "a rule for each view",
+    "dialects/torch_facts/reshapes.py": "views of which one rule composes two",
     "passes/cleanup/constant_arrays.py": "numpy's function for each op",
     "passes/cleanup/fold_indices.py": "a rule for each op",
     "passes/cleanup/fold_scatters.py": "each view with its scatter",

@@ -16,6 +16,7 @@ VIEWS = {"ViewOp", "DetachOp", "ReadOp", "VIEW", "BY_STRIDES", "OPERAND", "is_vi
 MAKERS = {"owner", "producer", "made_by"}
 """What gives the op that computes a value."""
 FOLLOWERS = {
+    "dialects/torch_facts/reshapes.py": "asks what kernels read of a value in a region, whose values have no memory",
     "passes/cleanup/fold_indices.py": "looks for numbers behind reshapes, wherever they lie",
     "passes/cleanup/fold_one_hot_sums.py": "looks for numbers behind conversions, which have memory of their own",
     "passes/in_place/update_regions.py": "looks for numbers behind reshapes in a region, whose values have no memory",

@@ -392,6 +392,26 @@ def check_sequences(launch: Any, library: Any, draw: random.Random) -> None:
     must_refuse(TypeError, launch.Launches, (one,), 2, seen.append)
 
 
+class Attribute(ctypes.Structure):
+    """One of a launch, as the driver takes it."""
+
+    _fields_ = (("number", ctypes.c_int), ("padding", ctypes.c_int), ("value", ctypes.c_int * 16))
+
+
+class Configuration(ctypes.Structure):
+    """Of a launch, as the driver takes it."""
+
+    _fields_ = (
+        ("sizes", ctypes.c_uint * 7),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.POINTER(Attribute)),
+        ("attribute_count", ctypes.c_uint),
+    )
+
+
+OVERLAPS = 6
+
+
 class Driver:
     """A GPU's driver, in the host's memory: notes its calls; `statuses` are those of the next steps."""
 
@@ -401,7 +421,7 @@ class Driver:
         self.device, self.context = 0, 70
         pointer, count, word = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint
         functions = {
-            self.launch: (pointer, *[word] * 7, *[pointer] * 3),
+            self.launch: (ctypes.POINTER(Configuration), *[pointer] * 3),
             functools.partial(self.fill, 1): (pointer, ctypes.c_ubyte, count, pointer),
             functools.partial(self.fill, 2): (pointer, ctypes.c_ushort, count, pointer),
             functools.partial(self.fill, 4): (pointer, word, count, pointer),
@@ -417,13 +437,16 @@ class Driver:
     def status(self) -> int:
         return self.statuses.pop() if self.statuses else 0
 
-    def launch(self, kernel: int, *given: int) -> int:
-        *sizes, stream, parameters, _ = given
+    def launch(self, configuration: Any, kernel: int, parameters: int, _: int) -> int:
+        told = configuration.contents
+        attributes = [(each.number, each.value[0]) for each in told.attributes[: told.attribute_count]]
+        if attributes != ([(OVERLAPS, 1)] if kernel == 7 else []):
+            raise SystemExit("kernels overlap otherwise")
         where = (ctypes.c_void_p * 3).from_address(parameters)
         table = (ctypes.c_uint64 * 5).from_address(where[0]) if kernel == 5 else []
         values = [ctypes.c_uint64.from_address(at).value for at in where[:2]] if kernel != 5 else [*table]
         word = ctypes.c_uint32.from_address(where[1 if kernel == 5 else 2]).value
-        self.calls.append((kernel, sizes, stream, [*values, word]))
+        self.calls.append((kernel, list(told.sizes), told.stream, [*values, word]))
         return self.status()
 
     def fill(self, width: int, start: int, pattern: int, count: int, stream: int) -> int:
@@ -482,7 +505,7 @@ class Asked:
 
 
 def kernel(handle: int, *bindings: tuple[int, int, int], table: int = 0) -> tuple:
-    return DISPATCH, handle, (5, 2, 1), (64, 1, 3), 96, (0xFFFFFFFF,), bindings, table
+    return DISPATCH, handle, (5, 2, 1), (64, 1, 3), 96, (0xFFFFFFFF,), bindings, table, handle == 7
 
 
 EXPECTED = ((64,), 0, 32, False, False)
@@ -600,7 +623,7 @@ def check_no_steps(launch: Any) -> None:
     driver, asked = Driver(), Asked().functions()
 
     def sized(*workgroups: int, shared: int = 0) -> tuple:
-        return DISPATCH, 7, workgroups, (64, 1, 1), shared, (), ((0, 0, 4),), 0
+        return DISPATCH, 7, workgroups, (64, 1, 1), shared, (), ((0, 0, 4),), 0, False
 
     whole = (0, 0, 256)
     for steps in (
@@ -613,6 +636,7 @@ def check_no_steps(launch: Any) -> None:
         ((FILL, (whole, whole), 0, 4),),
         ((COPY, (whole,)),),
         ((COPY, (whole, (1, 0, 8))),),
+        ((COPY, ((0, 0, 16), (0, 8, 16))),),
         ((3, (whole,)),),
     ):
         must_refuse(ValueError, steps_of, launch, driver, asked, steps)
@@ -624,6 +648,8 @@ def check_no_steps(launch: Any) -> None:
     for key, other in zip(("driver", "place", "transient_bytes"), none, strict=True):
         must_refuse(ValueError, functools.partial(steps_of, launch, driver, asked, **{key: other}))
     must_refuse(TypeError, functools.partial(steps_of, launch, driver, asked, constants=((3,),)))
+    for steps in (((FILL, ((4, 0, 16),), 0, 4),), ((COPY, ((0, 0, 16), (4, 0, 16))),)):
+        must_refuse(ValueError, functools.partial(steps_of, launch, driver, asked, steps, constants=((64, 16),)))
 
 
 def check_team(launch: Any, library: Any) -> None:
