@@ -3,15 +3,26 @@
 from torch_mlir import ir
 
 from dovetail.dialects.reading import producer
-from dovetail.dialects.torch_facts.ops import Kind, kind
+from dovetail.dialects.torch_facts.ops import Kind, kind, row
 
 RESHAPES = tuple(f"torch.aten.{name}" for name in ("view", "_unsafe_view", "unsqueeze", "squeeze", "squeeze.dim"))
 """Of values: the same elements row by row, in other sizes."""
 
 
-def is_part(value: ir.Value) -> bool:
-    """Whether `value` shows a tensor otherwise than row by row: a part of it, or in another order."""
+def behind_reshapes(value: ir.Value) -> ir.Operation | None:
+    """The op that computes what `value` shows row by row; None for an argument."""
     made = producer(value)
     while made is not None and made.name in RESHAPES:
         made = producer(made.operands[0])
+    return made
+
+
+def is_part(value: ir.Value) -> bool:
+    """Whether `value` shows a tensor otherwise than row by row: a part of it, or in another order.
+
+    So does a copy of such a view: in a region, where values have no memory, it is the view.
+    """
+    made = behind_reshapes(value)
+    while made is not None and row(made).is_identity:
+        made = behind_reshapes(made.operands[0])
     return made is not None and kind(made) is Kind.VIEW

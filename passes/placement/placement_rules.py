@@ -13,6 +13,7 @@ from dovetail.dialects.statements.devices import NUMBER, Devices
 from dovetail.dialects.torch_facts import strides
 from dovetail.dialects.torch_facts.in_regions import CHECKED_GATHER, may_stand_in_regions, positions
 from dovetail.dialects.torch_facts.ops import NAMESPACES, Kind, aten_name, kind, row
+from dovetail.dialects.torch_facts.reshapes import behind_reshapes
 from dovetail.dialects.torch_facts.row import Joins
 from dovetail.dialects.torch_facts.transposition import is_transposition
 from dovetail.dialects.torch_facts.types import shaped_info
@@ -86,7 +87,7 @@ def _computes_positions(op: ir.Operation) -> bool:
 
 def _reads_memory(op: ir.Operation) -> bool:
     """Whether no region has to store, for `op` that gathers one number of each row, what it computes."""
-    made = producer(op.operands[0])
+    made = behind_reshapes(op.operands[0])
     return op.name != CHECKED_GATHER or made is None or placement_of(made) != "region"
 
 

@@ -111,15 +111,15 @@ class Recorded:
         if any(overlaps(tensor) for tensor, stays in pairs if not stays):
             self._count("elements of an argument share memory")
             return None
+        if self._captures == MAX_CAPTURES:
+            self._count(f"after {MAX_CAPTURES} recordings its arguments lie elsewhere again")
+            return None
         if len(self._recordings) == MAX_RECORDINGS:
             idle = next((recording for recording in self._recordings if recording.is_idle()), None)
             if idle is None:
                 self._count(f"results of {MAX_RECORDINGS} earlier calls are still held")
                 return None
             self._recordings.remove(idle)
-        if self._captures == MAX_CAPTURES:
-            self._count(f"after {MAX_CAPTURES} recordings its arguments lie elsewhere again")
-            return None
         self._captures += 1
         try:
             recording = Recording(self._run, self._facts.stays, self._facts.draws, tensors, more, state)

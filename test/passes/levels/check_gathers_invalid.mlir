@@ -568,3 +568,32 @@ module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
     return %out : !o
   }
 }
+
+// -----
+
+!x = !torch.vtensor<[2,4,8],f32>
+!s = !torch.vtensor<[2,3,8],f32>
+!i = !torch.vtensor<[5],si64>
+!o = !torch.vtensor<[2,5,8],f32>
+module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
+  func.func @call() attributes {dovetail.role = "call"} {
+    call @forward() : () -> ()
+    return
+  }
+  func.func @forward() attributes {dovetail.role = "forward"} {
+    return
+  }
+  func.func private @region(%x: !x, %i: !i) -> !o attributes {dovetail.role = "region"} {
+    %zero = torch.constant.int 0
+    %dim = torch.constant.int 1
+    %end = torch.constant.int 3
+    %last = torch.constant.int 2
+    %safe = torch.aten.clamp %i, %zero, %last : !i, !torch.int, !torch.int -> !i
+    %part = torch.aten.slice.Tensor %x, %dim, %zero, %end, %dim : !x, !torch.int, !torch.int, !torch.int, !torch.int -> !s
+    %none = torch.constant.none
+    %copy = torch.aten.clone %part, %none : !s, !torch.none -> !s
+    // expected-error @below {{'torch.aten.index_select' op gathers from a part of a tensor in a region, expected one that lies row by row in memory}}
+    %out = torch.aten.index_select %copy, %dim, %safe : !s, !torch.int, !i -> !o
+    return %out : !o
+  }
+}

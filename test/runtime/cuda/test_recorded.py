@@ -144,6 +144,17 @@ def test_places_that_always_change_are_given_up(device: str, weight: torch.Tenso
     assert [each for each in stats().without_effect if "lie elsewhere again" in each]
 
 
+def test_recordings_outlive_the_last_capture(device: str, weight: torch.Tensor) -> None:
+    """Catches a recording that is given up for another one, though no other is made any more."""
+    run, others = recorded(linear, True, False), [torch.randn_like(weight) for _ in range(MAX_CAPTURES + 2)]
+    for other in others:
+        run([other, weight])
+    oldest = others[MAX_CAPTURES + 1 - MAX_RECORDINGS]
+    noted = sum(stats().without_effect.values())
+    run([oldest, weight])
+    assert sum(stats().without_effect.values()) == noted
+
+
 def test_updates_in_place(device: str) -> None:
     """Catches an update of a copy."""
 
