@@ -63,24 +63,22 @@ def _read_whole_rows(op: ir.Operation) -> None:
     Those few are one wider number. The first of them is its low part, on every CPU that IREE's code is made for here.
     """
     source, taken = ir.RankedTensorType(op.operands[0].type), ir.RankedTensorType(op.results[0].type)
-    users = [use.owner for use in op.results[0].uses]
+    uses = [(use.owner, use.operand_number) for use in op.results[0].uses]
     if len(op.operands) > 1 or not (source.has_static_shape and taken.has_static_shape) or source.rank != taken.rank:
         return
     offsets, steps = (list(ir.DenseI64ArrayAttr(op.attributes[name])) for name in ("static_offsets", "static_strides"))
     bits, step = width_of(source.element_type), steps[-1]
     is_whole = [size * each for size, each in zip(taken.shape, steps, strict=True)] == list(source.shape)
     is_part = is_whole and set(steps[:-1]) <= {1} and step > 1 and bits * step in (16, 32, _WIDEST)
-    if not is_part or not all(user.name == LOOPS for user in users):
+    if not is_part or not all(user.name == LOOPS for user, _ in uses):
         return
     wide = ir.IntegerType.get_signless(bits * step)
     with op.location, ir.InsertionPoint(op):
         segments = ir.DenseI32ArrayAttr.get([1, 0, 0])
         type_ = ir.RankedTensorType.get(taken.shape, wide)
         rows = create("iree_tensor_ext.bitcast", type_, op.operands[0], operandSegmentSizes=segments)
-    for user in users:
-        for index, value in enumerate(user.operands):
-            if value == op.results[0]:
-                _narrow(user.regions[0].blocks[0], index, wide, source.element_type, offsets[-1] * bits)
+    for user, index in uses:
+        _narrow(user.regions[0].blocks[0], index, wide, source.element_type, offsets[-1] * bits)
     replace(op, rows)
 
 

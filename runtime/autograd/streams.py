@@ -15,6 +15,8 @@ def on(stream: torch.Stream) -> Iterator[None]:
     if current == stream:
         yield
         return
-    with stream:
-        yield
-    current.wait_stream(stream)
+    try:
+        with stream:
+            yield
+    finally:
+        current.wait_stream(stream)

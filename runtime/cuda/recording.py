@@ -8,7 +8,7 @@ import torch
 
 from dovetail.runtime.cuda import torch_streams
 from dovetail.runtime.cuda.capture import captured
-from dovetail.runtime.cuda.turns import turn
+from dovetail.runtime.cuda.drawing import turn
 
 _data_ptr = torch.Tensor.data_ptr
 _start = torch.UntypedStorage.data_ptr

@@ -65,7 +65,10 @@ def test_writes_in_the_order_of_a_loop(case, op_by_op):
 def test_a_tensor_of_nothing_that_is_listed_twice(op_by_op):
     """Catches a version that moves once where eager's loop writes a tensor, which has no element to meet, twice."""
     expected, actual = torch.ones(0), torch.ones(0)
-    write = lambda x: torch._foreach_mul_([x, x], [x, x])  # noqa: E731
+
+    def write(x: torch.Tensor) -> None:
+        torch._foreach_mul_([x, x], [x, x])
+
     with pytest.warns(EagerWarning, match="writes the same memory more than once"):
         torch.compile(write, backend="dovetail")(actual)
     write(expected)

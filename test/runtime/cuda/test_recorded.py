@@ -9,7 +9,7 @@ import pytest
 import torch
 from graph_stand_in import stand_in_for_graphs
 
-from dovetail.runtime.cuda import torch_streams, turns
+from dovetail.runtime.cuda import drawing, torch_streams
 from dovetail.runtime.cuda.recorded import MAX_CAPTURES, MAX_FAILURES, MAX_RECORDINGS, Recordable, Recorded
 from dovetail.runtime.cuda.recording import Recording
 from dovetail.runtime.host import below_autograd
@@ -228,12 +228,12 @@ def test_replays_that_draw_wait_for_those_on_another_stream(draws: bool, monkeyp
     said: list[str] = []
     stand_in_for_graphs(monkeypatch)
     monkeypatch.setattr(torch.cuda, "Event", lambda: _Event(said))
-    monkeypatch.setattr(turns, "_last", {})
+    monkeypatch.setattr(drawing, "_last", {})
     runs = [recorded(lambda given: (torch.rand_like(given.pop()),), False, draws=draws) for _ in range(2)]
     for stream in (7, 7, 8, 8, 0, 7, 7, 8, 8, 7):
         if not stream:  # all are recorded
             said.clear()
-            turns._last.clear()
+            drawing._last.clear()
         monkeypatch.setattr(torch_streams, "raw_stream", lambda _, stream=stream or 9: stream)
         for run in runs:
             run([torch.ones(4)])
