@@ -16,7 +16,7 @@ from dovetail.tools.gpu import __main__ as command
 from dovetail.tools.gpu import measure as measured
 from dovetail.tools.gpu.cases import CASES, Case, Make
 from dovetail.tools.gpu.checks import CHECKS, CORES, Check, run_checks
-from dovetail.tools.gpu.measure import EAGER, OURS, THEIRS, Measured, prepare
+from dovetail.tools.gpu.measure import COPY, EAGER, OURS, THEIRS, Measured, prepare
 from dovetail.tools.gpu.report import TestRun, figures, outcome, speed
 
 
@@ -55,12 +55,12 @@ def test_figures() -> None:
     fast = Measured("fast", "memory", {EAGER: 40.0, THEIRS: 20.0, OURS: 10.0}, error=1.0, bytes_moved=10_000_000)
     slow = Measured("slow", "memory", {EAGER: 40.0, THEIRS: 20.0, OURS: 40.0}, bytes_moved=10_000_000)
     failed = Measured("failed", "call", {EAGER: 1.0, THEIRS: 2.0}, problem="dovetail: LaunchError: why ")
-    fast.on_gpu = {EAGER: 39.0, THEIRS: 19.0, OURS: 8.0}
+    fast.on_gpu = {EAGER: 39.0, THEIRS: 19.0, OURS: 8.0, COPY: 7.2}
     fast.compile_seconds = {THEIRS: 3.0, OURS: 1.5}
     assert speed(fast) == 2.0
     said = figures([fast, slow, failed], 2e12)
-    assert "| fast | 40.0 | 20.0 | 10.0 | 2.00 | 19.0 | 8.0 | 0.62 | 1.00 | 3.00 | 1.50 |  |" in said
-    assert "| failed | 1.0 | 2.0 | – | – | – | – | – | – | – | – | dovetail: LaunchError: why |" in said
+    assert "| fast | 40.0 | 20.0 | 10.0 | 2.00 | 19.0 | 8.0 | 0.62 | 0.90 | 1.00 | 3.00 | 1.50 |  |" in said
+    assert "| failed | 1.0 | 2.0 | – | – | – | – | – | – | – | – | – | dovetail: LaunchError: why |" in said
     assert "Of group memory, 2 cases: 1.00 × inductor by the geometric mean, 0.50 at least." in said
     assert "First calls, with empty caches, take 0.50 of inductor's time" in said
 

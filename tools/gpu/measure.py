@@ -19,6 +19,8 @@ from dovetail.tools.demo.timing import cold_caches, said_by_process
 from dovetail.tools.gpu.cases import Case, Make
 
 EAGER, THEIRS, OURS = "eager", "inductor", "dovetail"
+COPY = "copy"
+"""Of as many bytes: what memory allows a launch so short."""
 ROUNDS = 15
 SAMPLE_SECONDS = 0.004
 ALLOWED = 3.0
@@ -31,7 +33,8 @@ Step = Callable[[], list[torch.Tensor]]
 class Measured:
     """A case's figures: microseconds a call by compiler, or why there are none.
 
-    `on_gpu` are those that pass on the GPU alone, of cases that memory bounds: a call of less is issued in more.
+    `on_gpu` are those that pass on the GPU alone, of cases that memory bounds: a call of less is issued in more. A copy
+    that reads and writes `bytes_moved` in all is among them.
     `compile_seconds` are those of a model's first call in this process, which has compiled other things before, forward
     and backward, with empty caches of the compiler's.
     `error` is the largest ‖result − float64‖/‖float64‖ of Dovetail's results over eager's; `bytes_moved` those of
@@ -87,6 +90,7 @@ def _measured(case: Case, device: str, shrink: int) -> Measured:
     timed = host_microseconds if case.group == "call" else device_microseconds
     made.microseconds = timed(steps)
     if case.group == "memory":
+        steps[COPY] = _copy(made.bytes_moved, device)
         made.on_gpu = {name: gpu_microseconds(step) for name, step in steps.items()}
     return made
 
@@ -217,10 +221,15 @@ def host_microseconds(steps: dict[str, Step], calls: int = 200) -> dict[str, flo
 
 def copy_bandwidth() -> float:
     """Bytes a second that a copy of 256 MiB reads and writes."""
-    size = 256 << 20
-    source = torch.empty(size, dtype=torch.uint8, device="cuda")
+    moved = 512 << 20
+    return moved / (device_microseconds({COPY: _copy(moved, "cuda")})[COPY] / 1e6)
+
+
+def _copy(moved: int, device: str) -> Step:
+    """Reads half of the bytes `moved` and writes half."""
+    source = torch.empty(moved // 2, dtype=torch.uint8, device=device)
     target = torch.empty_like(source)
-    return 2 * size / (device_microseconds({EAGER: lambda: [target.copy_(source)]})[EAGER] / 1e6)
+    return lambda: [target.copy_(source)]
 
 
 def _calls_in_a_sample(step: Step) -> int:

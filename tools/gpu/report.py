@@ -9,7 +9,7 @@ from math import exp, log
 
 import torch
 
-from dovetail.tools.gpu.measure import EAGER, OURS, THEIRS, Measured
+from dovetail.tools.gpu.measure import COPY, EAGER, OURS, THEIRS, Measured
 from dovetail.tools.markdown import table
 
 _PACKAGES = ("torch", "torch-mlir", "iree-base-compiler", "triton", "cuda-bindings")
@@ -57,6 +57,7 @@ def figures(results: Sequence[Measured], bandwidth: float) -> str:
         "GPU alone, us: inductor",
         "Dovetail",
         "of bandwidth",
+        "of a copy of as many bytes",
         "error × eager's",
         "compile, s: inductor",
         "Dovetail",
@@ -108,6 +109,7 @@ def _row(each: Measured, bandwidth: float) -> list[str]:
         _number(ratio),
         *(_microseconds(each.on_gpu.get(name)) for name in (THEIRS, OURS)),
         _number(share),
+        _number(each.on_gpu[COPY] / each.on_gpu[OURS] if OURS in each.on_gpu else None),
         _number(each.error),
         *(_number(each.compile_seconds.get(name)) for name in (THEIRS, OURS)),
         each.problem.strip() or (f"{each.fallbacks} ops fall back to ATen" if each.fallbacks else ""),
