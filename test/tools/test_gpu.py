@@ -78,6 +78,7 @@ def test_first_calls_are_of_new_processes(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setattr(measured, "said_by_process", said)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(command.report, "machine", lambda _: "")
+    monkeypatch.setattr(command, "on_each_gpu", lambda work, names, *_: [(name, work(name)) for name in names])
     out = tmp_path / "report.md"
     assert command.main(["--only", "first-calls", "--cases", "gpt2", "gpt2-graphs", "bert", "--out", str(out)]) == 1
     assert [each[1:3] for each in asked] == [(name, who) for name in ("gpt2", "bert") for who in (THEIRS, OURS)]
@@ -235,7 +236,7 @@ def test_tests_have_the_time_that_nobody_else_needs(
     monkeypatch.setattr(command, "copy_bandwidth", lambda: 1e12)
     monkeypatch.setattr(command, "run_checks", lambda _, __, seconds: given.append(seconds) or [])
     monkeypatch.setattr(command.report, "machine", lambda _: "")
-    monkeypatch.setattr(command, "CASES", ())
+    monkeypatch.setattr(command, "on_each_gpu", lambda *_: ())
     assert command.main(["--seconds", "100", "--out", str(tmp_path / "report.md"), "--only", *only]) == 0
     assert given == [seconds]
 
@@ -250,7 +251,9 @@ def test_chosen_cases_are_measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     """Catches a minute on a GPU that goes to all cases, and a report without the chosen ones."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(command, "copy_bandwidth", lambda: 1e12)
-    monkeypatch.setattr(command, "measure", lambda case, shrink: Measured(case.name, case.group))
+    monkeypatch.setattr(
+        command, "on_each_gpu", lambda _, names, *__: ((name, Measured(name, "memory")) for name in names[::-1])
+    )
     monkeypatch.setattr(command.report, "machine", lambda _: "")
     out = tmp_path / "report.md"
     assert command.main(["--only", "bench", "--cases", "cat", "llama", "--out", str(out)]) == 0

@@ -3,6 +3,8 @@
 import argparse
 import sys
 from datetime import date
+from functools import partial
+from math import inf
 from pathlib import Path
 from time import perf_counter
 
@@ -11,7 +13,8 @@ import torch
 from dovetail.tools.gpu import report
 from dovetail.tools.gpu.cases import CASES
 from dovetail.tools.gpu.checks import CHECKS, GRACE, run_checks
-from dovetail.tools.gpu.measure import Measured, copy_bandwidth, first_calls, measure
+from dovetail.tools.gpu.measure import Measured, copy_bandwidth, first_calls_named, measure_named
+from dovetail.tools.gpu.side_by_side import on_each_gpu
 
 SMOKE = 64
 """What sizes are divided by for a smoke run."""
@@ -26,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
     if not torch.cuda.is_available():
         print("no NVIDIA GPU that this PyTorch can use", file=sys.stderr)
         return 2
-    begin = perf_counter()
+    deadline = perf_counter() + options.seconds
     said = ["# Report of a GPU", "", f"Written by `python -m dovetail.tools.gpu` on {date.today().isoformat()}.", ""]
     said += [report.machine(options.commit), ""]
     seconds = options.seconds * (TESTS_SHARE if "bench" in options.only else 1.0) - GRACE
@@ -35,26 +38,40 @@ def main(arguments: list[str] | None = None) -> int:
     for run in runs:
         said += [report.outcome(run), ""]
     _write(options.out, said)
-    results: list[Measured] = []
-    if "bench" in options.only:
-        bandwidth = copy_bandwidth()
-        for case in (each for each in CASES if each.name in options.cases):
-            if perf_counter() - begin > options.seconds:
-                said += [f"The time was over before `{case.name}`.", ""]
-                break
-            results.append(measure(case, shrink=SMOKE if options.smoke else 1))
-            print(results[-1], flush=True)
-            _write(options.out, [*said, "## Speed", "", report.figures(results, bandwidth)])
-        said += ["## Speed", "", report.figures(results, bandwidth), ""]
-    first: dict[str, dict[str, float]] = {}
-    if "first-calls" in options.only:
-        for case in (each for each in CASES if each.is_timed_cold and each.name in options.cases):
-            first[case.name] = first_calls(case, shrink=SMOKE if options.smoke else 1)
-            print(case.name, first[case.name], flush=True)
-        said += ["## First calls, each in a new process with empty caches", "", report.first_calls(first)]
-        _write(options.out, said)
-    is_bad = any(each.failures for each in runs) or any(result.problem for result in results)
+    results = _bench(options, said, deadline) if "bench" in options.only else {}
+    first = _first_calls(options, said) if "first-calls" in options.only else {}
+    is_bad = any(each.failures for each in runs) or any(result.problem for result in results.values())
     return int(is_bad or any(len(seconds) < 2 for seconds in first.values()))
+
+
+def _bench(options: argparse.Namespace, said: list[str], deadline: float) -> dict[str, Measured]:
+    """Measures the chosen cases, of which none is begun after `deadline`, and adds to the report after each."""
+    chosen = [case.name for case in CASES if case.name in options.cases]
+    bandwidth, made = copy_bandwidth(), dict[str, Measured]()
+    measured = partial(measure_named, shrink=options.shrink)
+    lines: list[str] = []
+    for name, result in on_each_gpu(measured, chosen, torch.cuda.device_count(), deadline):
+        print(result, flush=True)
+        made[name] = result
+        in_order = [made[each] for each in chosen if each in made]
+        lines = ["## Speed", "", report.figures(in_order, bandwidth), ""]
+        _write(options.out, [*said, *lines])
+    said += lines
+    late = [f"`{name}`" for name in chosen if name not in made]
+    said += [f"The time was over before {', '.join(late)}.", ""] if late else []
+    _write(options.out, said)
+    return made
+
+
+def _first_calls(options: argparse.Namespace, said: list[str]) -> dict[str, dict[str, float]]:
+    """Times those of the chosen models, and adds to the report."""
+    chosen = [case.name for case in CASES if case.is_timed_cold and case.name in options.cases]
+    timed = partial(first_calls_named, shrink=options.shrink)
+    made = dict(on_each_gpu(timed, chosen, torch.cuda.device_count(), inf))
+    first = {name: made[name] for name in chosen}
+    said += ["## First calls, each in a new process with empty caches", "", report.first_calls(first)]
+    _write(options.out, said)
+    return first
 
 
 def _write(out: Path, said: list[str]) -> None:
@@ -78,7 +95,14 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--cases", nargs="+", choices=names, metavar="CASE", default=names, help="of the benchmark; default: all"
     )
-    parser.add_argument("--smoke", action="store_true", help="tiny sizes: shows that it runs, not how fast")
+    parser.add_argument(
+        "--smoke",
+        dest="shrink",
+        action="store_const",
+        const=SMOKE,
+        default=1,
+        help="tiny sizes: shows that it runs, not how fast",
+    )
     return parser.parse_args(arguments)
 
 

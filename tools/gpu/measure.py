@@ -16,7 +16,7 @@ import torch
 import dovetail
 from dovetail.tools.demo.float64 import KeepFloat64
 from dovetail.tools.demo.timing import cold_caches, said_by_process
-from dovetail.tools.gpu.cases import Case, Make
+from dovetail.tools.gpu.cases import CASES, Case, Make
 
 EAGER, THEIRS, OURS = "eager", "inductor", "dovetail"
 COPY = "copy"
@@ -108,6 +108,20 @@ def first_calls(case: Case, device: str = "cuda", shrink: int = 1) -> dict[str, 
         except subprocess.CalledProcessError as error:
             print(f"{case.name}: {error}", file=sys.stderr)
     return found
+
+
+def measure_named(name: str, shrink: int) -> Measured:
+    """`measure` of a case that another process names: what a case computes can't be pickled."""
+    return measure(_named(name), shrink=shrink)
+
+
+def first_calls_named(name: str, shrink: int) -> dict[str, float]:
+    """`first_calls` of a case that another process names."""
+    return first_calls(_named(name), shrink=shrink)
+
+
+def _named(name: str) -> Case:
+    return next(each for each in CASES if each.name == name)
 
 
 def prepare(case: Case, make: Make, backend: str | None, is_wide: bool = False) -> Step:
