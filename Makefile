@@ -41,6 +41,9 @@ beside-suite:
 beside-checked:
 	$(MAKE) --output-sync lint lit
 
+# Else the allocator gives memory of large images back after each op, and the kernel clears it anew for the next one.
+emulated: export MALLOC_MMAP_THRESHOLD_ = 2000000000
+emulated: export MALLOC_TRIM_THRESHOLD_ = 2000000000
 emulated: $(INSTALLED) build/emulated_cuda.so
 	$(BIN)/pytest -n 1 -m "not quick" --device emulated-cuda $(EMULATED)
 
