@@ -72,6 +72,7 @@ def test_what_holds_tensors(text: str, holds: bool, context: ir.Context):
     assert is_torch_type(torch_type(text, context), text)
 
 
+@pytest.mark.usefixtures("young_garbage")
 def test_types_are_forgotten_with_the_block():
     """Catches what is known of types outliving a pass: each type would keep its context alive."""
     context = ir.Context()

@@ -175,6 +175,7 @@ def test_accumulated_gradients_are_not_shared():
     assert x.grad.tolist() == y.grad.tolist() == [2.0] * 4
 
 
+@pytest.mark.usefixtures("young_garbage")
 def test_saved_values_die_in_the_backward():
     """Catches activations that live on after the backward, in the graph or in the program (J5)."""
     weight = ones(64, 64)

@@ -10,7 +10,7 @@ from torch.testing._internal.two_tensor import TwoTensor
 
 import dovetail
 
-pytestmark = pytest.mark.usefixtures("op_by_op")
+pytestmark = pytest.mark.usefixtures("op_by_op", "young_garbage")
 
 
 def alive(fn, after, has_history: bool) -> int:

@@ -362,6 +362,7 @@ def test_forked_child_is_refused(gpu: StandIn) -> None:
     assert len(gpu.launches()) == 1
 
 
+@pytest.mark.usefixtures("young_garbage")
 def test_a_plan_that_dies_in_a_forked_child_says_nothing(gpu: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches "Exception ignored" for each plan that a child process drops: no handle is good there."""
     ignored: list[object] = []

@@ -98,6 +98,7 @@ def test_new_addresses_and_known_ones(compiled, driver):
             assert_right(*tensors)
 
 
+@pytest.mark.usefixtures("young_garbage")
 def test_arguments_die_with_the_caller(compiled):
     """Remembered bindings that own their memory would keep every activation of the last calls alive."""
     executable = Executable(compiled, "local-sync", "region")
