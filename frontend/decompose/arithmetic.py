@@ -117,6 +117,14 @@ def _divide(left: torch.Tensor | float, right: torch.Tensor | float, *, rounding
     return torch.div(numerator, right, rounding_mode=rounding_mode)
 
 
+def _xlogy(left: torch.Tensor | float, right: torch.Tensor | float) -> torch.Tensor:
+    """PyTorch's own takes a number as it is, where ATen rounds it to the type of the result before its logarithm."""
+    tensor, number = (left, right) if isinstance(left, torch.Tensor) else (right, left)
+    dtype = tensor.dtype if tensor.is_floating_point() else torch.get_default_dtype()
+    held = torch.full((), number, dtype=dtype, device=tensor.device)
+    return torch.xlogy(tensor, held) if tensor is left else torch.xlogy(held, tensor)
+
+
 def _neg(value: torch.Tensor) -> torch.Tensor:
     """IREE negates whole numbers through floating point."""
     return NotImplemented if value.is_floating_point() or value.is_complex() else value.bitwise_not() + 1
@@ -154,6 +162,8 @@ ARITHMETIC: dict[torch._ops.OpOverload, Callable] = {
     aten.add.Tensor: _add,
     aten.add.Scalar: _add,
     aten.div.Tensor_mode: _divide,
+    aten.xlogy.Scalar_Self: _xlogy,
+    aten.xlogy.Scalar_Other: _xlogy,
     aten.neg.default: _neg,
     aten.atanh.default: _atanh,
     aten.angle.default: _angle,

@@ -57,6 +57,9 @@ def _full_like(value: torch.Tensor, fill_value: float, *, dtype: torch.dtype | N
 
 
 def _fill(value: torch.Tensor, number: float) -> torch.Tensor:
+    """torch-mlir does not lower the filling of bytes."""
+    if value.dtype in (torch.int8, torch.uint8):
+        return torch.full_like(value, number)
     if value.dtype is not torch.bool or isinstance(number, bool):
         return NotImplemented
     return torch.fill(value, bool(number))

@@ -56,6 +56,27 @@ def test_comparison_of_whole_numbers(dtype):
     assert_like_eager(compared, torch.arange(-100, 100).to(dtype))
 
 
+@pytest.mark.parametrize("dtype", [*HALF_PRECISION, torch.float32, torch.int32])
+@pytest.mark.parametrize("number", [1e-9, 16777217, -65520, 2**53 + 1, 0])
+def test_products_with_logarithms(number, dtype):
+    """`xlogy(x, 1e-9)` of float16 was finite: eager takes the logarithm of 0, to which it rounds the number."""
+
+    def products(x):
+        return torch.xlogy(x, number), torch.xlogy(number, x)
+
+    value = NEAR.nan_to_num(3, 9, -9).to(dtype)
+    torch.testing.assert_close(make(products, value)(value), products(value), equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8])
+@pytest.mark.parametrize("number", [2, 1.5])
+def test_filling_bytes(number, dtype):
+    """`x.fill_(2)` of bytes made a region that did not compile."""
+    assert assert_like_eager(lambda x: aten.fill.Scalar(x, number), torch.arange(6).to(dtype)) == {
+        "aten.full_like.default"
+    }
+
+
 @pytest.mark.parametrize("dtype", HALF_PRECISION)
 @pytest.mark.parametrize("number", [0.1, 1 / 3])
 def test_shrinking_in_half_precision(number, dtype):
