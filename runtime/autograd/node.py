@@ -45,6 +45,9 @@ def make_border(
     bases, unseen_gpu = dict(border.bases), border.unseen_gpu
 
     def differentiated(ctx, gradients: Sequence) -> Sequence:
+        # Another compiled call, of whose results some got no gradient, gave none for these; eager would not come here.
+        if all(gradient is None for gradient in gradients):
+            return (None,) * len(ctx.needs_input_grad)
         kept = ctx.call.kept
         kept.check(gradients)
         left = kept.take(ctx, gradients)

@@ -235,6 +235,17 @@ def test_backward_of_each_result_by_itself():
                 again.backward()
 
 
+def test_no_gradient_comes_of_none():
+    """Catches zeros, or NaN, for None in the call before another one, of whose results one got no gradient."""
+    heads = (lambda x, y: (x.sin(), y.cos()), compiled(lambda x, y: (x.sin(), y.cos())))
+    for root, head in zip((torch.sqrt, compiled(torch.sqrt)), heads, strict=True):
+        x, y = torch.zeros(4, requires_grad=True), ones(4)
+        _, second = head(root(x), y)
+        second.sum().backward()
+        assert x.grad is None
+        torch.testing.assert_close(y.grad, -y.detach().sin())
+
+
 def test_second_backward_through_what_the_first_has_freed():
     """Catches a gradient where eager raises: both results need what the first backward has freed (J8)."""
     for function in (lambda x: (x.sin() * 2, x.sin().sin()), compiled(lambda x: (x.sin() * 2, x.sin().sin()))):
