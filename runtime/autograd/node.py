@@ -67,10 +67,10 @@ def make_border(
                 shown = enumerate(results)
                 results = tuple(_view_of(bases[index], result) if index in bases else result for index, result in shown)
             if writing is not None and has_hooks():
-                writing.results = results[: border.owned]
+                writing.present.results = results[: border.owned]
             kept = keep(ctx, slots, results, arguments)
             if writing is not None:
-                writing.kept.append(kept)
+                writing.present.kept.append(kept)
             ctx.call = Call(
                 kept,
                 start,

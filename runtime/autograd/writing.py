@@ -7,6 +7,7 @@ here is ended when it has written all.
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import torch
 
@@ -16,13 +17,20 @@ from dovetail.runtime.autograd.kept import Kept
 _default_hooks = torch._C._autograd._top_saved_tensors_default_hooks
 
 
+@dataclass
+class Present:
+    """One call: what it leaves for its backward, its results while these are saved, what the hooks raised."""
+
+    kept: list[Kept] = field(default_factory=list)
+    results: tuple | None = None
+    error: Exception | None = None
+
+
 class Writing(threading.local):
-    """The present call: what it leaves for its backward, its results while these are saved, what the hooks raised."""
+    """The `present` call of a thread: the innermost one, as what hooks and writes run may call the program again."""
 
     def __init__(self):
-        self.kept: list[Kept] = []
-        self.results: tuple | None = None
-        self.error: Exception | None = None
+        self.present = Present()
 
     def apply(self, function: Callable, refusal: str | None) -> Callable:
         """`function`, a call of the autograd node; raises what hooks raise in `finish` only.
@@ -36,15 +44,16 @@ class Writing(threading.local):
                 return function(*arguments)
             if refusal is not None:
                 raise HooksMismatch(refusal)
+            call = self.present
             try:
                 return function(*arguments)
             except Exception as error:  # whatever the user's hooks raise
-                if self.results is None:
+                if call.results is None:
                     raise
-                self.error = error
-                return self.results
+                call.error = error
+                return call.results
             finally:
-                self.results = None
+                call.results = None
 
         return run
 
@@ -52,17 +61,19 @@ class Writing(threading.local):
         """`call`, all of the program; raises what hooks raised when it has written its arguments."""
 
         def run(arguments: list):
-            self.error = None
-            around, self.kept = self.kept, []  # what writes may call the program again
+            around, self.present = self.present, Present()
             try:
                 results = call(arguments)
-                for kept in self.kept:
+                for kept in self.present.kept:
                     kept.expect_present_versions()
+                error, self.present.error = self.present.error, None
             finally:
-                self.kept = around
-            error, self.error = self.error, None
-            if error is not None:
+                self.present = around
+            if error is None:
+                return results
+            try:
                 raise error
-            return results
+            finally:
+                error = results = None  # else in a cycle by its traceback, which holds this frame, till it is collected
 
         return run

@@ -1,8 +1,11 @@
 """`torch.utils.checkpoint` around compiled functions, as `gradient_checkpointing_enable` puts it around layers."""
 
 import functools
+import gc
 import inspect
+import weakref
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 import torch
@@ -149,6 +152,63 @@ def test_hooks_that_fail():
         call(x, total).sum().backward()
         assert total.tolist() == [2] * 3
         torch.testing.assert_close(x.grad, x.detach().cos())
+
+
+def test_hooks_that_call_the_program_and_fail():
+    """An argument that is not written, since a call within the hook took the outer call's place."""
+
+    class Full(Exception):
+        pass
+
+    def fn(x):
+        x.mul_(2)
+        return x.sin()
+
+    def argument():
+        return torch.ones(3, requires_grad=True) * 1
+
+    torch._dynamo.reset()
+    for call in (fn, torch.compile(fn, backend="dovetail", fullgraph=True)):
+        call(argument())
+        outer, inner = argument(), argument()
+        waiting = [inner]
+
+        def pack(tensor, call=call, waiting=waiting):
+            if not waiting:
+                return tensor
+            with torch.enable_grad():
+                call(waiting.pop())
+            raise Full
+
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda each: each), pytest.raises(Full):
+            call(outer)
+        assert (outer.tolist(), inner.tolist()) == ([2] * 3, [2] * 3)
+
+
+def test_what_hooks_have_ended_is_dropped():
+    """Recomputed activations that wait for Python's collector, since an error and what it had passed through held each
+    other."""
+
+    def fn(x, total):
+        total.add_(1)
+        return (x * 2).sin().exp()
+
+    torch._dynamo.reset()
+    compiled, packed = torch.compile(fn, backend="dovetail", fullgraph=True), []
+
+    def pack(tensor):
+        packed.append(weakref.ref(tensor))
+        raise KeyError
+
+    compiled(torch.ones(3, requires_grad=True), torch.zeros(3))
+    gc.collect()
+    gc.disable()
+    try:
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda each: each), suppress(KeyError):
+            compiled(torch.ones(3, requires_grad=True) * 1, torch.zeros(3))
+        assert [each() for each in packed] == [None]
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("way", ["early stop", "no early stop", "in another"])
