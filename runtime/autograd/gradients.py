@@ -116,8 +116,13 @@ class Gradients:
 
 
 def _is_finite(gradient) -> bool:
-    """Whether all of a gradient surely is: a sum takes one pass, and may overflow besides."""
-    return gradient is None or bool(gradient.sum().isfinite())
+    """Whether all of a gradient surely is: a sum takes one pass, and may overflow besides.
+
+    In float16 it often would, where losses are scaled.
+    """
+    if gradient is None:
+        return True
+    return bool(gradient.sum(dtype=torch.float32 if gradient.dtype is torch.float16 else None).isfinite())
 
 
 def requires_grad(value) -> bool:

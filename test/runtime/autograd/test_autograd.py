@@ -2,6 +2,7 @@
 
 import gc
 import threading
+import warnings
 import weakref
 from contextlib import nullcontext, suppress
 
@@ -348,6 +349,15 @@ def test_absent_gradient_is_no_zero(name):
         found[-1].append(x.grad)
     torch.testing.assert_close(found[1], found[0], equal_nan=True)
     assert any("ran again op by op" in reason for reason in dovetail.stats(reset=True).eager)
+
+
+def test_sums_beyond_float16_are_no_infinite_values():
+    """Catches steps of a scaled loss that run their backward again: finite gradients whose sum is not, in float16."""
+    x = torch.ones(4096, dtype=torch.float16, requires_grad=True)
+    first, _ = compiled(lambda x: (x.sin() * 2, x.exp()))(x)
+    with warnings.catch_warnings(action="error"):
+        first.backward(torch.full_like(first, 64))
+    torch.testing.assert_close(x.grad, 128 * x.detach().cos())
 
 
 @pytest.mark.parametrize("step", ["floor", "round", "sign", "zero_"])
