@@ -130,6 +130,11 @@ def requires_grad(value) -> bool:
     return isinstance(value, torch.Tensor) and value.requires_grad
 
 
+def _apart(gradient: torch.Tensor) -> torch.Tensor:
+    """What a function hands on: what is returned as it came counts as a view, which nobody may write in place."""
+    return gradient.detach()
+
+
 class _Unchanged(torch.autograd.Function):
     """Hands a gradient on, and raises when it is differentiated if a tensor in `versions` has another one by then.
 
@@ -139,7 +144,7 @@ class _Unchanged(torch.autograd.Function):
     @staticmethod
     def forward(ctx, versions, gradient):
         ctx.versions = versions
-        return gradient.detach()  # what is returned as it came counts as a view, which nobody may write in place
+        return _apart(gradient)
 
     @staticmethod
     def backward(ctx, gradient):
@@ -157,7 +162,7 @@ class _Once(torch.autograd.Function):
     @staticmethod
     def forward(ctx, reason, count, *roots_and_gradients):
         ctx.reason = reason
-        return roots_and_gradients[count:]
+        return tuple(None if each is None else _apart(each) for each in roots_and_gradients[count:])
 
     @staticmethod
     def backward(ctx, *_):

@@ -430,6 +430,20 @@ def test_refusals(reason):
         gradient.sum().backward()
 
 
+def test_gradients_that_are_not_differentiated_are_written():
+    """Catches an error where eager has none: what says that it can't be differentiated again was a view."""
+
+    def fn(x, y):
+        return x.detach() * x * y
+
+    found = []
+    for function in (fn, compiled(fn)):
+        x, y = numbers(4), numbers(4)
+        gradients = torch.autograd.grad(function(x, y).sum(), (x, y), create_graph=True)
+        found.append([gradient.mul_(2).detach() for gradient in gradients])
+    torch.testing.assert_close(found[1], found[0])
+
+
 WITH_ABSENT = {
     "a logarithm": lambda x: (x.sin(), x.log()),
     "a root of a sum": lambda x: ((x * 2).sin(), (x * 2 + x).sqrt()),
