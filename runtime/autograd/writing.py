@@ -9,12 +9,8 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import torch
-
 from dovetail.errors import HooksMismatch
-from dovetail.runtime.autograd.kept import Kept
-
-_default_hooks = torch._C._autograd._top_saved_tensors_default_hooks
+from dovetail.runtime.autograd.kept import Kept, has_hooks
 
 
 @dataclass
@@ -40,7 +36,7 @@ class Writing(threading.local):
         """
 
         def run(*arguments):
-            if _default_hooks(True) is None:
+            if not has_hooks():
                 return function(*arguments)
             if refusal is not None:
                 raise HooksMismatch(refusal)
