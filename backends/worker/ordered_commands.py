@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from iree.compiler import ir
 
 from dovetail.backends.worker.host_ops import ops_in, segments
-from dovetail.backends.worker.walk import producer, reading, walk
+from dovetail.backends.worker.walk import producer, reading, walk, written_number
 
 _EXECUTE, _AT_ONCE, _END = "stream.cmd.execute", "stream.cmd.concurrent", "stream.yield"
 _DISPATCH, _COPY, _FILL = "stream.cmd.dispatch", "stream.cmd.copy", "stream.cmd.fill"
@@ -100,7 +100,7 @@ def _touches(command: ir.Operation, execute: ir.Operation) -> Iterator[_Touch]:
 
 
 def _touch(value: ir.Value, start: ir.Value, size: ir.Value, is_written: bool, execute: ir.Operation) -> _Touch:
-    return _Touch(_memory(value, execute.operands), _number(start), _number(size), is_written)
+    return _Touch(_memory(value, execute.operands), written_number(start), written_number(size), is_written)
 
 
 def _memory(value: ir.Value, captured: Sequence[ir.Value]) -> ir.Value | None:
@@ -110,11 +110,3 @@ def _memory(value: ir.Value, captured: Sequence[ir.Value]) -> ir.Value | None:
     if made is None or made.name not in _MEMORY:
         return None
     return made.operands[0] if made.name == "stream.tensor.import" else outside
-
-
-def _number(value: ir.Value) -> int | None:
-    """A number that is written out."""
-    made = producer(value)
-    return (
-        ir.IntegerAttr(made.attributes["value"]).value if made is not None and made.name == "arith.constant" else None
-    )

@@ -12,7 +12,7 @@ from dovetail.backends.worker.configurations import pointwise
 from dovetail.backends.worker.loops import Loops
 from dovetail.backends.worker.read_loops import width_of
 from dovetail.backends.worker.tensor_graph import LOOPS
-from dovetail.backends.worker.walk import clone, create, producer, walk
+from dovetail.backends.worker.walk import clone, create, producer, walk, written_number
 
 _SPAN, _LOAD, _STORE = "hal.interface.binding.subspan", "iree_codegen.load_from_buffer", "iree_codegen.store_to_buffer"
 _REMAINDER, _QUOTIENT = "arith.remsi", "arith.divsi"
@@ -62,20 +62,13 @@ def _rank(value: ir.Value) -> int:
 def _sizes(position: ir.Value, extent: int) -> list[int]:
     """The dimensions, outermost first, of which positions up to `extent` are taken apart by remainders."""
     users = [use.owner for use in position.uses]
-    sizes = {_constant(user.operands[1]) for user in users if user.name in (_REMAINDER, _QUOTIENT)}
+    sizes = {written_number(user.operands[1]) for user in users if user.name in (_REMAINDER, _QUOTIENT)}
     quotients = [user for user in users if user.name == _QUOTIENT]
     (size,) = sizes if len(sizes) == 1 else (None,)
     is_apart = all(user.name in (_REMAINDER, _QUOTIENT) and user.operands[0] == position for user in users)
     if not size or not is_apart or len(quotients) != 1 or extent % size:
         return [extent]
     return [*_sizes(quotients[0].results[0], extent // size), size]
-
-
-def _constant(value: ir.Value) -> int | None:
-    made = producer(value)
-    return (
-        ir.IntegerAttr(made.attributes["value"]).value if made is not None and made.name == "arith.constant" else None
-    )
 
 
 def _is_loaded(value: ir.Value) -> bool:

@@ -39,6 +39,14 @@ def producer(value: ir.Value) -> ir.Operation | None:
     return None if isinstance(value.owner, ir.Block) else value.owner
 
 
+def written_number(value: ir.Value) -> int | None:
+    """The whole number that `value` is; None where it is not written out."""
+    made = producer(value)
+    if made is None or made.name != "arith.constant":
+        return None
+    return ir.IntegerAttr(made.attributes["value"]).value
+
+
 def create(name: str, type_: ir.Type, *operands: ir.Value, **attributes: ir.Attribute) -> ir.Value:
     """The result of a new op, of one, at the context's insertion point."""
     return ir.Operation.create(name, results=[type_], operands=list(operands), attributes=attributes).results[0]
