@@ -60,12 +60,15 @@ def _expected(call: func.FuncOp, stated: Convention) -> dict[int, Callable[[Mapp
     """
     wrapped = [argument for argument in stated.arguments if isinstance(argument, Wrapped)]
     positions = [position for argument in wrapped for position in argument.positions()]
-    types, facts = call.type.inputs, argument_facts(call)
-    return {position: _lying(RefType(types[position]), facts[position]) for position in positions}
+    facts = argument_facts(call)
+    return {position: _lying(call, position, facts[position]) for position in positions}
 
 
-def _lying(ref: RefType, stated: Mapping[str, ir.Attribute]) -> Callable[[Mapping[int, int]], Facts]:
-    where, dtype = lying(ref, stated), getattr(torch, ref.shaped.dtype)
+def _lying(
+    call: func.FuncOp, position: int, stated: Mapping[str, ir.Attribute]
+) -> Callable[[Mapping[int, int]], Facts]:
+    ref = RefType(call.type.inputs[position])
+    where, dtype = lying(call, position, stated), getattr(torch, ref.shaped.dtype)
     if ref.is_static:
         known = (*where({}), dtype, False)
         return lambda _: known
