@@ -7,6 +7,7 @@ from typing import NamedTuple
 import torch
 
 from dovetail.runtime.autograd.border import Border
+from dovetail.runtime.autograd.handed_on import Once, Unchanged
 from dovetail.runtime.autograd.kept import Kept
 from dovetail.runtime.autograd.layouts import Laid
 from dovetail.runtime.autograd.partial_backward import PartialBackward
@@ -65,7 +66,7 @@ class Gradients:
         roots = ctx.call.roots or [argument for argument in left[len(self.slots.results) :] if requires_grad(argument)]
         with torch.no_grad():
             results = self._computed(ctx, left, gradients, is_last)
-        return _Once.apply(reason, len(roots), *roots, *results)
+        return Once.apply(reason, len(roots), *roots, *results)
 
     def _tangents(self, ctx, gradients: Sequence) -> list:
         pairs = zip(self.border.tangents, ctx.call.layouts, strict=True)
@@ -102,7 +103,7 @@ class Gradients:
             counting = [value for value in known if isinstance(value, torch.Tensor) and not value.is_inference()]
             versions = [(tensor, tensor._version) for tensor in counting]
             # One by one, or a gradient of one of them would reach what others are computed from, as zeros.
-            results = tuple(_Unchanged.apply(versions, each) if requires_grad(each) else each for each in results)
+            results = tuple(Unchanged.apply(versions, each) if requires_grad(each) else each for each in results)
         return self.border.flowing(gradients, results)
 
     def _replayed(self, ctx, left: list, gradients: Sequence) -> tuple:
@@ -128,45 +129,3 @@ def _is_finite(gradient) -> bool:
 def requires_grad(value) -> bool:
     """Whether `value` is a tensor that autograd follows."""
     return isinstance(value, torch.Tensor) and value.requires_grad
-
-
-def _apart(gradient: torch.Tensor) -> torch.Tensor:
-    """What a function hands on: what is returned as it came counts as a view, which nobody may write in place."""
-    return gradient.detach()
-
-
-class _Unchanged(torch.autograd.Function):
-    """Hands a gradient on, and raises when it is differentiated if a tensor in `versions` has another one by then.
-
-    Eager then recomputes checkpointed regions once more, from what these are.
-    """
-
-    @staticmethod
-    def forward(ctx, versions, gradient):
-        ctx.versions = versions
-        return _apart(gradient)
-
-    @staticmethod
-    def backward(ctx, gradient):
-        if any(tensor._version != version for tensor, version in ctx.versions):
-            raise RuntimeError(
-                "one of the variables needed for gradient computation has been modified by an inplace operation: a"
-                " checkpointed region of a compiled function reads it, which eager recomputes from what it is now"
-            )
-        return None, gradient
-
-
-class _Once(torch.autograd.Function):
-    """Hands gradients on, and says so when somebody differentiates them; unmarked they would count as constants."""
-
-    @staticmethod
-    def forward(ctx, reason, count, *roots_and_gradients):
-        ctx.reason = reason
-        return tuple(None if each is None else _apart(each) for each in roots_and_gradients[count:])
-
-    @staticmethod
-    def backward(ctx, *_):
-        raise RuntimeError(
-            f"the gradient of a compiled function can't be differentiated again: {ctx.reason}; run the function"
-            " uncompiled"
-        )
