@@ -19,6 +19,7 @@ from dovetail.frontend.observe.autograd_graph import edges, reachable, version
 from dovetail.frontend.observe.dispatch_log import DispatchLog
 from dovetail.frontend.observe.recorder import Recorder
 from dovetail.frontend.observe.run_facts import EagerRun, FirstSeen
+from dovetail.frontend.observe.settings import refuse_settings
 from dovetail.frontend.observe.stand_ins import stand_ins
 from dovetail.frontend.observe.wrapped_arguments import PlainArguments, plain_tensors, rebuilt
 from dovetail.frontend.observe.wrapped_results import count_versions, flatten_results
@@ -31,6 +32,7 @@ def eager_run(
 
     Those that are `together`, by position, share memory as the inputs do. Sizes that are open in `env` stay so.
     """
+    refuse_settings(gm)
     known = env or ShapeEnv()
     mode = FakeTensorMode(allow_non_fake_inputs=True, shape_env=known)
     arguments = stand_ins(mode, inputs.values, together)

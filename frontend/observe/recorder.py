@@ -13,7 +13,7 @@ from dovetail.errors import UnsupportedError
 from dovetail.frontend.decompose.python_kernels import with_open_sizes
 from dovetail.frontend.dynamo.checkpoint_regions import region_of
 from dovetail.frontend.dynamo.open_sizes import rebind
-from dovetail.frontend.dynamo.source_lines import deciding_at, source_line
+from dovetail.frontend.dynamo.source_lines import deciding_at
 from dovetail.frontend.observe.alias_groups import root, storage
 from dovetail.frontend.observe.autograd_graph import nodes_on_the_way, reachable, saved_by, version
 from dovetail.frontend.observe.dispatch_log import DispatchLog
@@ -24,22 +24,6 @@ from dovetail.frontend.observe.step_facts import NOTES, refuse_repeated_writes
 from dovetail.frontend.observe.transforms import unwrapped
 from dovetail.frontend.observe.unseen_graphs import begin
 from dovetail.frontend.observe.wrapped_arguments import plain_tensors
-
-_SETTINGS = frozenset(
-    (
-        torch.set_default_dtype,
-        torch.set_deterministic_debug_mode,
-        torch.set_float32_matmul_precision,
-        torch.set_warn_always,
-        torch.set_autocast_dtype,
-        torch._C._set_deterministic_algorithms,
-        torch._C._set_mkldnn_enabled,
-        torch.backends.cuda.enable_flash_sdp,
-        torch.backends.cuda.enable_math_sdp,
-        torch.backends.cuda.enable_mem_efficient_sdp,
-    )
-)
-"""What sets something for all of the process, which tracing does once, and a compiled call never."""
 
 
 class Recorder(torch.fx.Interpreter):
@@ -63,8 +47,6 @@ class Recorder(torch.fx.Interpreter):
         self._enter(() if region is None else region.calls)
         if node.op in ("placeholder", "output"):
             return super().run_node(node)
-        if node.op == "call_function" and node.target in _SETTINGS:
-            raise UnsupportedError(f"{source_line(node)}: {node.name} in a program is not supported yet")
         args, kwargs = self.fetch_args_kwargs_from_env(node)
         given, grad_mode = given_tensors(args, kwargs), torch.is_grad_enabled()
         begin(node, args, self.log, self.facts.operands)

@@ -135,6 +135,10 @@ def _called(fn) -> list:
     return [(fn(x).clone(), x.add_(1)._version) for _ in range(3)]
 
 
+def _allow_tf32() -> None:
+    torch.backends.cuda.matmul.allow_tf32 = True
+
+
 SETTINGS = {
     "set_default_dtype": (lambda: torch.set_default_dtype(torch.float64), torch.get_default_dtype),
     "_set_deterministic_algorithms": (
@@ -146,6 +150,13 @@ SETTINGS = {
         torch.get_float32_matmul_precision,
     ),
     "set_warn_always": (lambda: torch.set_warn_always(True), torch.is_warn_always_enabled),
+    "set_autocast_cache_enabled": (lambda: torch.set_autocast_cache_enabled(False), torch.is_autocast_cache_enabled),
+    "enable_cudnn_sdp": (lambda: torch.backends.cuda.enable_cudnn_sdp(False), torch.backends.cuda.cudnn_sdp_enabled),
+    "_set_cublas_allow_tf32": (_allow_tf32, lambda: torch.backends.cuda.matmul.allow_tf32),
+    "_set_check_sparse_tensor_invariants": (
+        torch.sparse.check_sparse_tensor_invariants.enable,
+        torch.sparse.check_sparse_tensor_invariants.is_enabled,
+    ),
 }
 
 
@@ -158,6 +169,10 @@ def settings():
         torch.use_deterministic_algorithms(False)
         torch.set_float32_matmul_precision("highest")
         torch.set_warn_always(False)
+        torch.set_autocast_cache_enabled(True)
+        torch.backends.cuda.enable_cudnn_sdp(True)
+        torch.backends.cuda.matmul.allow_tf32 = False
+        torch.sparse.check_sparse_tensor_invariants.disable()
 
     yield put_back
     put_back()
@@ -181,6 +196,22 @@ def test_settings_of_the_process(name, settings):
     assert read() == changed
     settings()
     assert read() != changed
+
+
+def test_settings_in_a_branch(settings):
+    """Catches a setting that only the first call makes, since no node of the graph itself does."""
+
+    def sine(x):
+        torch.set_warn_always(True)
+        return x.sin()
+
+    compiled = torch.compile(lambda x: torch.cond(x.sum() > 0, sine, torch.cos, (x,)), backend="dovetail")
+    with pytest.warns(EagerWarning, match=r"test_eager_path.py:\d+: set_warn_always in a program is not supported yet"):
+        compiled(torch.ones(3))
+    for number, is_set in ((1, True), (-1, False)):
+        settings()
+        compiled(torch.full((3,), number))
+        assert torch.is_warn_always_enabled() is is_set
 
 
 def test_what_eager_refuses():
