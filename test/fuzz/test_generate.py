@@ -4,14 +4,19 @@ import hashlib
 from collections import Counter
 
 import pytest
+import torch
 from new_process import run_python
 
+from dovetail.frontend.observe.alias_groups import shows_twice
+from dovetail.tools.fuzz import settings
 from dovetail.tools.fuzz.generate import GENERATOR, generate
 from dovetail.tools.fuzz.program import Block, Program, code_lines
 from dovetail.tools.fuzz.render import render
+from dovetail.tools.fuzz.settings import SETTINGS
+from dovetail.tools.fuzz.world import World, in_mode
 
 # Of the first seeds' sources, by generator. A new entry needs a new number: old reports name seeds of the old one.
-DIGESTS = {1: "fa42f88d585b6a10", 2: "0e4c2e638599b527", 3: "5b44037a021a03b3"}
+DIGESTS = {1: "fa42f88d585b6a10", 2: "0e4c2e638599b527", 3: "5b44037a021a03b3", 4: "7e89533e3d1c866c"}
 COUNT = 300
 
 
@@ -62,7 +67,23 @@ def test_every_construct_is_drawn(programs: list[Program]) -> None:
         "None",
         "checkpoint(lambda: ",
     ]
+    wanted += [
+        ".as_strided((2, 3), (1, 1))",
+        ".unfold(",
+        "[0].mul_(2)",
+        "._version + 1",
+        "._version == 0",
+        "vector_to_parameters",
+        ".data[",
+        ".detach()[0, 0].fill_(1)",
+        ".add_(outputs[0])",
+        "torch.full(",
+        "torch.cond(",
+        "checkpoint(lambda each: (torch.set_warn_always",
+    ]
     assert not [each for each in wanted if each not in sources]
+    drawn = {name for name, setting in SETTINGS.items() if any(line in sources for line in setting.lines)}
+    assert len(drawn) > len(SETTINGS) - 3
 
 
 def test_calls_alias_in_several_ways(programs: list[Program]) -> None:
@@ -71,6 +92,23 @@ def test_calls_alias_in_several_ways(programs: list[Program]) -> None:
     assert len(changing) > COUNT // 2
     modes = Counter(call.mode for program in programs for call in program.calls)
     assert set(modes) == {"", "torch.no_grad()", "torch.inference_mode()"}
+
+
+def test_windows_are_written(programs: list[Program]) -> None:
+    """Catches strides that overlap in what is read alone: no difference could show there."""
+    assert sum(map(writes_a_window, programs)) > COUNT // 60
+
+
+def writes_a_window(program: Program) -> bool:
+    """Whether the first call writes an argument that shows elements more than once."""
+    world, call = World(render(program)), program.calls[0]
+    inputs = world.inputs(0)
+    windows = [each for each in inputs.values() if isinstance(each, torch.Tensor) and shows_twice(each)]
+    versions = [each._version for each in windows]
+    with settings.kept(), in_mode(call.mode):
+        world.fn(*(inputs[parameter.name] for parameter in program.parameters))
+    world.close()
+    return versions != [each._version for each in windows]
 
 
 def test_programs_stay_small(programs: list[Program]) -> None:

@@ -19,6 +19,8 @@ KINDS = (
     "version",
     "structure",
     "random",
+    "setting",
+    "leak",
     "raised",
     "error",
     "not raised",
@@ -69,7 +71,8 @@ def differences(call: int, eager: Observed, compiled: Observed, by_value: ByValu
         return [_raised(call, "the call", eager.raised, compiled.raised)]
     if eager.raised is not None and compiled.raised is not None:
         return [*_errors(call, eager, compiled)]
-    return [*_facts(call, eager, compiled), *(by_value or _values)(call, eager, compiled)]
+    found = [*_facts(call, eager, compiled), *(by_value or _values)(call, eager, compiled)]
+    return [*found, *_leaks(call, eager, compiled)]
 
 
 def _facts(call: int, eager: Observed, compiled: Observed) -> Iterator[Difference]:
@@ -91,6 +94,16 @@ def _facts(call: int, eager: Observed, compiled: Observed) -> Iterator[Differenc
             yield _raised(call, what, eager.facts.get(("note", what)), compiled.facts.get(("note", what)))
         else:
             yield Difference(kind, call, what, str(expected), str(actual))
+
+
+def _leaks(call: int, eager: Observed, compiled: Observed) -> Iterator[Difference]:
+    """What only a compiled call keeps: eager's histories of what is written in place may go round in circles.
+
+    Of a backward that raised PyTorch keeps the history until the next one.
+    """
+    is_unknown = eager.facts.get(("raised", "backward")) or eager.watched.alive()
+    for name in () if is_unknown else compiled.watched.alive():
+        yield Difference("leak", call, name, "dropped", "alive")
 
 
 def _raised(call: int, what: str, eager: BaseException | None, compiled: BaseException | None) -> Difference:

@@ -13,25 +13,29 @@ from dovetail.tools.fuzz.recipes import data, draw_inputs
 from dovetail.tools.fuzz.regions import REGIONS
 from dovetail.tools.fuzz.render import render
 from dovetail.tools.fuzz.rules import Rule, choice
-from dovetail.tools.fuzz.values import BATCH_NORM, CUSTOM, SPECIAL, VALUES
-from dovetail.tools.fuzz.views import DETACHED, VIEWS
+from dovetail.tools.fuzz.settings import READS, SETS, kept
+from dovetail.tools.fuzz.values import BATCH_NORM, CUSTOM, SPECIAL, VALUES, VERSIONS
+from dovetail.tools.fuzz.views import DETACHED, VIEWS, WINDOWS
 from dovetail.tools.fuzz.world import World
 from dovetail.tools.fuzz.writes import RESHAPING_WRITES, WRITES
 
 # A seed means the same program as long as this stays; it moves with every change of what is drawn.
-GENERATOR = 3
+GENERATOR = 4
 
 _SHAPES = [(4,), (6,), (2, 3), (2, 2)] * 4 + [(3, 2), (4, 2), (1, 3), (2, 2, 2), (), (1,)] * 2 + [(0,), (0, 2)]
 _DTYPES = ["torch.float32"] * 42 + ["torch.float64"] * 3 + ["torch.int64"] * 2
 _DTYPES += ["torch.bool", "torch.int32", "torch.bfloat16", "torch.complex64"]
-_TABLES = {VIEWS: 30, WRITES: 30, RESHAPING_WRITES: 2, VALUES: 24, DETACHED: 4, SPECIAL: 2, REGIONS: 8}
+_TABLES = {VIEWS: 30, WRITES: 30, RESHAPING_WRITES: 2, VALUES: 24, DETACHED: 4, SPECIAL: 2, REGIONS: 8, WINDOWS: 5}
+_TABLES |= {VERSIONS: 2, SETS: 3, READS: 2}
+_UNASSIGNED = (WRITES, RESHAPING_WRITES, SETS)
 _ATTEMPTS = 8  # at a line
 _LARGEST = 64  # elements of a tensor
 
 
 def generate(seed: int) -> Program:
     """The program of this seed."""
-    return _Generator(Random(f"{GENERATOR}:{seed}")).program()
+    with kept():
+        return _Generator(Random(f"{GENERATOR}:{seed}")).program()
 
 
 class _Generator:
@@ -60,6 +64,7 @@ class _Generator:
         self.tensors = {name: eval(name, self.space) for name in names}
         body = self._body(draw.choices((2, 3, 4, 5, 6, 7), (2, 4, 5, 4, 3, 2))[0], depth=0)
         results = self._results()
+        self.world.close()
         container = draw.choice(["tuple"] * 6 + ["list", "dict", "nested", "nested"])
         program = Program(
             self.parameters,
@@ -81,9 +86,9 @@ class _Generator:
             try:
                 self.space = world.namespace | world.inputs(0) | {"self": world.fn}
             except RuntimeError:  # a view as another element type, of memory that is not dense
-                continue
-            finally:
                 world.close()
+                continue
+            self.world = world  # whose module Dynamo looks for
             return inputs
 
     def _parameters(self) -> tuple[Parameter, ...]:
@@ -109,6 +114,11 @@ class _Generator:
             values = data(4, draw.choice(["torch.float32"] * 4 + ["torch.int64"]), 3)
             lines.append(CodeLine(f"self.register_buffer('b', {values})"))
             names.append("self.b")
+        if "self.w" in names and draw.random() < 0.3:
+            # In one memory, each with a version counter of its own.
+            lines.append(CodeLine(f"self.register_buffer('flat', {data(6, 'torch.float32', 4)})"))
+            lines.append(CodeLine("torch.nn.utils.vector_to_parameters(self.flat[1:5], [self.w])"))
+            names.append("self.flat")
         if draw.random() < 0.5:
             lines.append(CodeLine("self.register_buffer('mean', torch.zeros(2))"))
             lines.append(CodeLine("self.register_buffer('var', torch.ones(2))"))
@@ -131,7 +141,7 @@ class _Generator:
                 table = self.draw.choices(list(_TABLES), list(_TABLES.values()))[0]
                 if table is RESHAPING_WRITES and self.custom:
                     continue
-                lines += self._line(choice(table, self.draw), assigns=table not in (WRITES, RESHAPING_WRITES))
+                lines += self._line(choice(table, self.draw), assigns=table not in _UNASSIGNED)
         return tuple(lines)
 
     def _block(self, depth: int) -> list[Block]:

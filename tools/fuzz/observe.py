@@ -7,8 +7,10 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_flatten
 
+from dovetail.tools.fuzz import settings
 from dovetail.tools.fuzz.derivatives import uses
 from dovetail.tools.fuzz.derivatives.called import Called
+from dovetail.tools.fuzz.leaks import Watched, watched
 from dovetail.tools.fuzz.world import World, in_mode
 
 Key = tuple[str, str]
@@ -21,12 +23,14 @@ class Observed:
     Attributes:
         raised: what the call itself raised; nothing else but `held` is observed then.
         held: what each argument held before such a call, and after it.
+        watched: what the caller drops when all is observed.
     """
 
     facts: dict[Key, Any] = field(default_factory=dict)
     values: dict[Key, torch.Tensor] = field(default_factory=dict)
     raised: Exception | None = None
     held: dict[str, tuple[torch.Tensor, torch.Tensor]] = field(default_factory=dict)
+    watched: Watched = field(default_factory=Watched)
 
 
 def observe(world: World, fn: Callable, number: int, parameters: list[str], mode: str, backward: str) -> Observed:
@@ -42,7 +46,7 @@ def observe(world: World, fn: Callable, number: int, parameters: list[str], mode
     known = state | {name: each for name, each in inputs.items() if isinstance(each, torch.Tensor)}
     versions = {name: _version(each) for name, each in known.items()}
     _seed(number)
-    with in_mode(mode):
+    with in_mode(mode), settings.kept():
         try:
             results = fn(*arguments)
         except Exception as error:
@@ -51,6 +55,7 @@ def observe(world: World, fn: Callable, number: int, parameters: list[str], mode
             tensors = [name for name in parameters if name in known]
             seen.held = {name: (anew[name].detach(), inputs[name].detach()) for name in tensors}
             return seen
+        seen.facts |= {("setting", name): value for name, value in settings.read().items()}
     flat, spec = tree_flatten(results)
     outputs = {f"output {index}": each for index, each in enumerate(flat) if isinstance(each, torch.Tensor)}
     seen.facts["structure", "outputs"] = (str(spec), [_plain(each) for each in flat])
@@ -63,6 +68,7 @@ def observe(world: World, fn: Callable, number: int, parameters: list[str], mode
     if world.writes_later(number):
         _attempt(seen, "later writes", lambda: world.later(number, list(outputs.values()), arguments))
         _look(seen, "written", named, known)
+    seen.watched = watched({name: each for name, each in named.items() if name not in state}, state.values())
     if backward != "none":
         use = uses.read(backward)
         if use is None:
@@ -90,9 +96,18 @@ def _attempt(seen: Observed, what: str, act: Callable[[], None]) -> None:
         act()
     except Exception as error:
         seen.facts["raised", what] = True
-        seen.facts["note", what] = error
+        seen.facts["note", what] = _without_frames(error)
     else:
         seen.facts["raised", what] = False
+
+
+def _without_frames(error: BaseException) -> BaseException:
+    """The error, and those that led to it, which no longer hold the variables of who raised them."""
+    error.__traceback__ = None
+    for earlier in (error.__cause__, error.__context__):
+        if earlier is not None and earlier.__traceback__ is not None:
+            _without_frames(earlier)
+    return error
 
 
 def _look(seen: Observed, when: str, tensors: dict[str, torch.Tensor], known: dict[str, torch.Tensor]) -> None:

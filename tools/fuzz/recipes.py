@@ -62,15 +62,17 @@ def _alias(draw: Random, other: Parameter, parameter: Parameter) -> tuple[CodeLi
     if count and draw.random() < 0.5:
         # Both anew, from one base.
         base = f"b_{parameter.name}"
-        shift = draw.randint(0, count)
-        grad = parameter.dtype in FLOATS and draw.random() < 0.4
+        # Their version counter is one, or two: that of what `detach` gives is shared, that of `.data` its own.
+        apart = draw.choice(("", "", "", ".detach()", ".data", ".data"))
+        shift = count if apart and draw.random() < 0.5 else draw.randint(0, count)
+        grad = parameter.dtype in FLOATS and draw.random() < (0.8 if apart else 0.4)
         values = f"({data(count * 2, parameter.dtype, shift)})"
         lines = [CodeLine(f"{values}{'.requires_grad_()' if grad else ''}", (), (base,))]
         if grad and draw.random() < 0.6:
             lines.append(CodeLine("{0} * 1", (base,), (base,)))  # a leaf that is written raises
-        pieces = (f"{{0}}[:{count}]", f"{{0}}[{shift}:{shift + count}]")
+        pieces = (f"{{0}}[:{count}]", f"{{0}}{apart}[{shift}:{shift + count}]")
         if draw.random() < 0.25:
-            pieces = ("{0}[::2]", "{0}[1::2]")
+            pieces = ("{0}[::2]", f"{{0}}{apart}[1::2]")
         view = f".view({parameter.shape})" if pieces[0] != "{0}[::2]" else f".unflatten(0, {parameter.shape})"
         if len(parameter.shape) == 1 and draw.random() < 0.5:
             view = ""
@@ -89,13 +91,29 @@ def _piece(draw: Random, other: Parameter, parameter: Parameter, salt: int) -> t
         return _alone(draw, parameter, salt)
     start = draw.randint(0, spare)
     end = start + math.prod(parameter.shape)
-    detach = draw.choice(["", "", ".detach()"])
+    detach = draw.choice(["", "", ".detach()", ".data"])
     template = f"{{0}}{detach}.reshape(-1)[{start}:{end}].view({parameter.shape})"
     return (CodeLine(template, (other.name,), (parameter.name,)),)
 
 
+def _window(draw: Random, shape: tuple[int, ...]) -> tuple[int, str]:
+    """A layout of rows that mostly lie over one another, with so many elements in memory."""
+    strides = (*(draw.choice((0, 1, 1, 2)) for _ in shape[:-1]), int(len(shape) > 1))
+    last = sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
+    return last + 1, f"{{0}}.as_strided({shape}, {strides})"
+
+
 def _alone(draw: Random, parameter: Parameter, salt: int) -> tuple[CodeLine, ...]:
-    """Memory of its own, in one of many layouts; a leaf or not."""
+    """Memory of its own, in one of many layouts; some of it its caller has written, so that its version is not 0."""
+    lines = _laid_out(draw, parameter, salt)
+    if draw.random() > 0.15 or not math.prod(parameter.shape):
+        return lines
+    first = f"[{', '.join('0' for _ in parameter.shape)}]" if parameter.shape else ""
+    return (*lines, CodeLine(f"{{0}}.detach(){first}.fill_(1)", (parameter.name,)))
+
+
+def _laid_out(draw: Random, parameter: Parameter, salt: int) -> tuple[CodeLine, ...]:
+    """A leaf or not."""
     shape, count = parameter.shape, math.prod(parameter.shape)
     grad = parameter.dtype in FLOATS and draw.random() < 0.5
     base = f"b_{parameter.name}"
@@ -103,6 +121,8 @@ def _alone(draw: Random, parameter: Parameter, salt: int) -> tuple[CodeLine, ...
     layouts += [(count + 3, f"{{0}}[1:{count + 1}].view({shape})")] * 2  # misaligned
     if count:
         layouts.append((count * 2, f"{{0}}[::2].unflatten(0, {shape})" if shape else "{0}[1]"))
+    if count > 1:
+        layouts.append(_window(draw, shape))
     if len(shape) >= 2:
         layouts += [(count, f"{{0}}.view({(*shape[:-2], shape[-1], shape[-2])}).transpose(-1, -2)")] * 2
         layouts.append((shape[-1], f"{{0}}.expand({shape})"))

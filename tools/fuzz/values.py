@@ -34,6 +34,13 @@ VALUES = (
     Rule(0.5, always("torch.ones_like({0}) * 3")),
 )
 
+# What these give hangs on how often their operand was written, by whom ever.
+VERSIONS = (
+    Rule(2, always("{0} * ({0}._version + 1)")),
+    Rule(1, always("{0} + 1 if {0}._version == 0 else {0} * 2")),
+    Rule(1, always("{0}._version")),
+)
+
 # Draw random numbers, or break the graph.
 SPECIAL = (
     Rule(1, where(is_float, "torch.nn.functional.dropout({0}, 0.5)")),

@@ -72,10 +72,28 @@ def _split(draw: Random, tensors: Sequence[torch.Tensor]) -> str | None:
 
 def _as_strided(draw: Random, tensors: Sequence[torch.Tensor]) -> str | None:
     # Within the memory of a dense tensor, relative to its own offset.
-    tensor = tensors[0]
-    if tensor.numel() < 4 or not tensor.is_contiguous() or tensor.storage_offset():
+    if not _is_all_of_its_memory(tensors[0]):
         return None
     return draw.choice(["{0}.as_strided((2, 2), (1, 2))", "{0}.as_strided((2,), (2,), 1)"])
+
+
+def _is_all_of_its_memory(tensor: torch.Tensor) -> bool:
+    return tensor.numel() >= 4 and tensor.is_contiguous() and not tensor.storage_offset()
+
+
+def _window(draw: Random, tensors: Sequence[torch.Tensor]) -> str | None:
+    # Rows that lie over one another.
+    if not _is_all_of_its_memory(tensors[0]):
+        return None
+    sizes, strides = draw.choice([((2, 2), (1, 1)), ((3, 2), (1, 1)), ((2, 3), (1, 1)), ((2, 2), (0, 1))])
+    return f"{{0}}.as_strided({sizes}, {strides})"
+
+
+def _unfold(draw: Random, tensors: Sequence[torch.Tensor]) -> str | None:
+    dim = some_dim(draw, tensors[0])
+    if dim is None or tensors[0].shape[dim] < 2:
+        return None
+    return f"{{0}}.unfold({dim}, 2, {draw.choice([1, 1, 2])})"
 
 
 VIEWS = (
@@ -97,5 +115,8 @@ VIEWS = (
     Rule(0.3, where(lambda each: each.dtype == torch.float32 and not each.requires_grad, "{0}.view(torch.int32)")),
     Rule(2, where(torch.is_complex, "torch.view_as_real({0})")),
 )
+
+# Views that show an element more than once; a write through them is one to each of its places.
+WINDOWS = (Rule(3, _window), Rule(2, _unfold), Rule(1, _expand))
 
 DETACHED = (Rule(3, always("{0}.detach()")), Rule(2, always("{0}.data")))

@@ -57,6 +57,12 @@ def _has_rows(tensor: torch.Tensor) -> bool:
     return tensor.ndim > 0 and tensor.shape[0] > 1 and tensor.numel() > 0
 
 
+def _shows_twice(tensor: torch.Tensor) -> bool:
+    """Whether a tensor has more elements than the memory that it shows."""
+    steps = zip(tensor.shape, tensor.stride(), strict=True)
+    return tensor.numel() > 1 + sum((size - 1) * stride for size, stride in steps)
+
+
 def _swap(draw: Random, tensors: Sequence[torch.Tensor]) -> str | None:
     first, second = some_dim(draw, tensors[0]), some_dim(draw, tensors[0])
     return None if first is None else f"{{0}}.transpose_({first}, {second})"
@@ -80,6 +86,8 @@ WRITES = (
     Rule(2, _add_to_part),
     Rule(3, _through_view),
     Rule(2.5, _shifted),
+    Rule(3, where(_shows_twice, "{0}[0].mul_(2)")),
+    Rule(2, where(_shows_twice, "{0}[1:] = 3")),
     Rule(0.4, where(is_float, "{0}.uniform_()")),
     Rule(0.4, always("torch._foreach_add_([{0}, {1}], 1)"), operands=2),
     Rule(0.4, always("torch._foreach_mul_([{0}, {1}], [{1}, {0}])"), operands=2),
