@@ -14,8 +14,9 @@ from dovetail.backends.python.memory import argument
 from dovetail.backends.python.on_values import callable_for
 from dovetail.backends.python.operators import overload
 from dovetail.backends.python.parts import INTO
+from dovetail.dialects.attributes import GRADIENT_STRIDES
 from dovetail.dialects.control_flow import COND, called_subgraphs, control_flow_name
-from dovetail.dialects.reading import Role, referred
+from dovetail.dialects.reading import Role, referred, result_fact
 from dovetail.dialects.sizes.size_expressions import said
 from dovetail.dialects.statements.calls import written
 from dovetail.dialects.statements.devices import CPU
@@ -45,7 +46,11 @@ def emit_call(emitter: Emitter, op: func.CallOp) -> None:
 
 
 def emit_return(emitter: Emitter, op: func.ReturnOp) -> None:
-    results = f"({as_tuple([emitter.name(value) for value in op.operation.operands])})"
+    given = [
+        gradient(emitter, value, result_fact(emitter.function, index, GRADIENT_STRIDES))
+        for index, value in enumerate(op.operation.operands)
+    ]
+    results = f"({as_tuple(given)})"
     emitter.line(f"return {results}, gradients" if emitter.has_tangents else f"return {results}")
 
 
@@ -121,6 +126,12 @@ def _laid_out(emitter: Emitter, operand: str, strides: ir.Attribute | None) -> s
         case _:
             wanted = tuple(strides)
     return f"{emitter.bound('laid_out', tensors.laid_out)}({operand}, {wanted})"
+
+
+def gradient(emitter: Emitter, value: ir.Value, strides: ir.Attribute | None) -> str:
+    """What autograd is handed: `value`, in the order in memory that eager's has, if that is stated."""
+    name = emitter.name(value)
+    return name if strides is None else f"{emitter.bound('in_order', tensors.in_order)}({name}, {tuple(strides)})"
 
 
 def _in_rows(emitter: Emitter, value: ir.Value) -> str:

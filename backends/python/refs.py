@@ -11,14 +11,15 @@ from torch_mlir import ir
 from dovetail.backends.python import aten, tensors
 from dovetail.backends.python.memory import filled
 from dovetail.backends.python.on_values import view_function
-from dovetail.backends.python.operator_calls import as_tuple
+from dovetail.backends.python.operator_calls import as_tuple, gradient
 from dovetail.dialects import dovetail as ours
-from dovetail.dialects.attributes import IN_PLACE
+from dovetail.dialects.attributes import GRADIENT_STRIDES, IN_PLACE
 from dovetail.dialects.by_key import by_key
 from dovetail.dialects.dovetail.types import OPEN
 from dovetail.dialects.memory.copied_writes import is_copied
 from dovetail.dialects.memory.named_memory import lies_as_stated
 from dovetail.dialects.memory.roots import memory_root
+from dovetail.dialects.reading import attribute
 
 if TYPE_CHECKING:
     from dovetail.backends.python.emitter import Emitter
@@ -130,7 +131,8 @@ def _number(emitter: Emitter, op: ours.NumberOp) -> str:
 
 
 def _gradient(emitter: Emitter, op: ours.GradientOp) -> None:
-    emitter.line(f"gradients[{emitter.arguments.index(op.of)}] = {emitter.name(op.value)}")
+    value = gradient(emitter, op.value, attribute(op, GRADIENT_STRIDES))
+    emitter.line(f"gradients[{emitter.arguments.index(op.of)}] = {value}")
 
 
 def _simple(said: Callable[[Emitter, Any], str]) -> Callable[[Emitter, Any], None]:

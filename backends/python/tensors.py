@@ -34,6 +34,16 @@ def laid_out(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
     return with_strides(tensor, strides)
 
 
+def in_order(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
+    """`tensor` itself if it has `strides` (in elements) but along dimensions of one element, else a copy with them."""
+    if tensor.stride() == strides:
+        return tensor
+    steps = zip(tensor.shape, strides, tensor.stride(), strict=True)
+    return (
+        tensor if all(size == 1 or wanted == given for size, wanted, given in steps) else with_strides(tensor, strides)
+    )
+
+
 def in_rows(tensor: torch.Tensor) -> torch.Tensor:
     """`tensor`, or a copy of it, its last dimension contiguous."""
     is_in_rows = not tensor.dim() or tensor.size(-1) == 1 or tensor.stride(-1) == 1

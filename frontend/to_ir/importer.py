@@ -10,7 +10,16 @@ import torch
 from torch_mlir import ir
 from torch_mlir.extras.fx_importer import FxImporter
 
-from dovetail.dialects.attributes import CURRENT_DEVICE, DEVICE, LEVEL, ONCE, TARGET, TF32, WRITTEN_LAST
+from dovetail.dialects.attributes import (
+    CURRENT_DEVICE,
+    DEVICE,
+    GRADIENT_STRIDES,
+    LEVEL,
+    ONCE,
+    TARGET,
+    TF32,
+    WRITTEN_LAST,
+)
 from dovetail.dialects.dovetail import GradientOp
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.ops.read import read
@@ -23,6 +32,7 @@ from dovetail.frontend.records import Capture, CapturedArgument
 from dovetail.frontend.to_ir.affine import settle
 from dovetail.frontend.to_ir.argument_facts import needed_facts, reached, state_devices, stated
 from dovetail.frontend.to_ir.building import finish, new_function, state_arguments
+from dovetail.frontend.to_ir.gradient_strides import gradient_strides
 from dovetail.frontend.to_ir.guard_function import call_guard, fix_offsets
 from dovetail.frontend.to_ir.layouts_function import layouts_function
 from dovetail.frontend.to_ir.leaving import Leaving
@@ -131,5 +141,9 @@ class _Joint:
 
     def _gradients(self) -> None:
         for argument, ref in zip(self.capture.inputs, self.arguments, strict=True):
-            if argument.gradient is not None:
-                GradientOp(of_size(self.nodes, argument.gradient, argument.node.meta["val"]), ref)
+            if argument.gradient is None:
+                continue
+            made = GradientOp(of_size(self.nodes, argument.gradient, argument.node.meta["val"]), ref)
+            strides = gradient_strides(argument.gradient)
+            if strides is not None:
+                made.attributes[GRADIENT_STRIDES] = ir.DenseI64ArrayAttr.get(strides)

@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 
 from torch_mlir import ir
 
+from dovetail.dialects.attributes import GRADIENT_STRIDES
 from dovetail.dialects.dovetail import GradientOp, OwnOp, ReadOp
 from dovetail.dialects.reading import made_by, users
 from dovetail.dialects.sizes.bound_sizes import Range
 from dovetail.dialects.sizes.expected import expected_infos
-from dovetail.dialects.sizes.known_strides import order_in_memory
+from dovetail.dialects.sizes.known_strides import dense_order, order_in_memory
+from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.passes.costs.cost_model import CostModel
 from dovetail.passes.layouts.channels_last import (
     ORDER,
@@ -115,7 +117,10 @@ def comes_so(image: ir.Value) -> bool:
 
 
 def leaves_so(op: ir.Operation) -> bool:
-    """Whether the user gets what `op` hands out channels last."""
+    """Whether the user gets what `op` hands out channels last: a gradient as is stated of it, or like its argument."""
+    if GRADIENT_STRIDES in op.attributes:
+        strides = list(ir.DenseI64ArrayAttr(op.attributes[GRADIENT_STRIDES]))
+        return dense_order(require_tensor_info(op.operands[0].type).shape, strides) == ORDER
     given = (
         op.operands[1:2]
         if op.name == GradientOp.OPERATION_NAME

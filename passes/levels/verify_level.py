@@ -25,6 +25,7 @@ from dovetail.passes.levels.check_functions import (
     check_signature,
     check_updates,
 )
+from dovetail.passes.levels.check_gradients import check_gradients
 from dovetail.passes.levels.check_layouts import check_layouts
 from dovetail.passes.levels.check_ops import check_attributes, check_ops, check_region_ops, check_written
 from dovetail.passes.levels.check_recordable import check_recordable
@@ -91,6 +92,7 @@ class VerifyLevelPass(Pass, name="verify-level"):
         check_control_flow(module, found)
         check_attributes(found)
         check_layouts(found)
+        check_gradients(found)
         check_devices(module, found, device_of(module))
         check_backward_facts(found)
         for op, broken_fact in broken_facts(found):

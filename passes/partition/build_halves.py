@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import FOLLOWED, SAVED, TANGENT_OF
+from dovetail.dialects.attributes import FOLLOWED, GRADIENT_STRIDES, SAVED, TANGENT_OF
 from dovetail.dialects.building.cloning import constant_none, set_signature, state_facts
 from dovetail.dialects.dovetail import GradientOp, OwnOp, RefType, TangentOp
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.ops.copy import copy
 from dovetail.dialects.dovetail.ops.own import own
-from dovetail.dialects.reading import Role, module_of, set_role
+from dovetail.dialects.reading import Role, attribute, module_of, set_role
 from dovetail.dialects.sizes.symbols import all_symbols, facts_of, row_major_numbers
 from dovetail.dialects.statements.layouts import followed_tangents
 from dovetail.passes.partition.halves import Halves
@@ -67,10 +67,12 @@ def build_backward(graph: JointGraph, halves: Halves, saved: Sequence[int]) -> N
         facts.append(fact | facts_of(node.op.results[0]) | ({FOLLOWED: ir.UnitAttr.get()} if tied in kept else {}))
     backward.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(fact) for fact in facts])
     values = dict(zip(taken, backward.add_entry_block().arguments, strict=True))
-    gradients = {graph.numbers[each.of]: each.value for each in (graph.nodes[i].view for i in graph.of(GradientOp))}
+    gradients = {graph.numbers[each.of]: each for each in (graph.nodes[i].view for i in graph.of(GradientOp))}
     with ir.InsertionPoint(backward.body.blocks[0]):
         graph.clone(halves.recomputed(saved), values)
-        given = map(gradients.get, range(len(graph.arguments)))
-        results = [constant_none() if gradient is None else values[gradient] for gradient in given]
+        given = [gradients.get(number) for number in range(len(graph.arguments))]
+        results = [constant_none() if gradient is None else values[gradient.value] for gradient in given]
         func.ReturnOp(results)
     set_signature(backward, [value.type for value in results])
+    stated = {number: {GRADIENT_STRIDES: attribute(each, GRADIENT_STRIDES)} for number, each in gradients.items()}
+    state_facts(backward, "res_attrs", stated)

@@ -1,9 +1,11 @@
 // RUN: dovetail-opt %s --pass-pipeline='lay-out-convolutions,merge-equal-values' | FileCheck %s
 // RUN: dovetail-opt %s --pass-pipeline='lay-out-convolutions' | FileCheck %s --check-prefix=ONCE
+// RUN: sed 's/%arg1) : (!w/%arg1) {dovetail.gradient_strides = array<i64: 144, 1, 48, 16>} : (!w/' %s | dovetail-opt - --pass-pipeline='lay-out-convolutions,merge-equal-values' | FileCheck %s --check-prefix=STATED
 //
 // Catches convolutions in a chain whose images are copied between them, or go to the library in rows; results and
 // gradients that the user would get channels last; a bias gradient that the library adds up; an order of dimensions that
-// is built for each permutation anew, which later passes walk over.
+// is built for each permutation anew, which later passes walk over; a filter's gradient in rows that eager hands out
+// channels last, as it states.
 // COM: Sums of products round otherwise channels last; test_lay_out_convolutions.py holds them against double precision.
 
 !x = !torch.vtensor<[8,16,32,32],f32>
@@ -92,6 +94,8 @@ module attributes {dovetail.level = "joint"} {
     // CHECK: torch.aten.convolution_backward %{{.*}}, %[[XT]], %[[WT]],
     %17:3 = torch.aten.convolution_backward %15, %x, %w, %bias, %ones, %ones, %ones, %false, %zeros, %1, %all : !x, !x, !w, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.bool, !torch.list<int>, !torch.int, !torch.list<bool> -> !x, !w, !c
     // CHECK: "dovetail.gradient"(%[[DWR]], %arg1)
+    // STATED: %{{.*}}, %[[DW:.*]], %{{.*}} = torch.aten.convolution_backward
+    // STATED: "dovetail.gradient"(%[[DW]], %arg1) {dovetail.gradient_strides
     // CHECK: "dovetail.gradient"(%[[DB]], %arg2)
     "dovetail.gradient"(%13#1, %arg1) : (!w, !rw) -> ()
     "dovetail.gradient"(%13#2, %arg2) : (!c, !rc) -> ()

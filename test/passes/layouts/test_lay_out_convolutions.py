@@ -65,6 +65,49 @@ def test_lies_as_eagers_and_is_as_exact(layout, op_by_op):
         assert (compiled.double() - value).abs().max() <= bound
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("filters", [torch.contiguous_format, torch.channels_last])
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
+@pytest.mark.host
+def test_gradients_of_filters_lie_as_eagers(layout, filters, dtype, op_by_op):
+    """Catches the gradient of a filter that lies as the filter does, in rows, where eager's lies as the images do,
+    channels last; of filters of one pixel, by the strides along it; and what `.grad` holds then."""
+    torch.manual_seed(0)
+    shapes = (8, 8, 3, 3), (16, 8, 1, 1), (16, 2, 3, 3), (6, 16, 3, 3)
+    leaves = [torch.randn(each, dtype=dtype).contiguous(memory_format=filters) for each in shapes]
+    leaves.append(torch.randn(2, 8, 12, 12, dtype=dtype).contiguous(memory_format=layout))
+
+    def chain(first, pixel, grouped, last, images):
+        deep = functional.conv2d(functional.conv2d(images, first, padding=1).relu(), pixel)
+        return functional.conv2d(functional.conv2d(deep.view(2, 16, 12, 12), grouped, groups=8), last)
+
+    def gradients(compute) -> list[torch.Tensor]:
+        own = [each.clone().requires_grad_() for each in leaves]
+        found = torch.autograd.grad(compute(*own).mean(), own)
+        compute(*own).mean().backward()
+        return [*found, *(each.grad for each in own if each.grad is not None)]
+
+    expected, actual = gradients(chain), gradients(torch.compile(chain, backend="dovetail"))
+    assert [each.stride() for each in actual] == [each.stride() for each in expected]
+    torch.testing.assert_close(actual, expected)
+
+
+@pytest.mark.host
+def test_gradients_of_cast_filters_lie_as_eagers(op_by_op):
+    """Catches gradients in rows under autocast, where eager's cast keeps how the convolution's gradient lies."""
+
+    def cast(images, weights):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return functional.conv2d(images, weights).float()
+
+    def gradient(compute) -> torch.Tensor:
+        images = torch.ones(2, 8, 12, 12).contiguous(memory_format=torch.channels_last)
+        weights = torch.ones(6, 8, 3, 3, requires_grad=True)
+        return torch.autograd.grad(compute(images, weights).sum(), weights)[0]
+
+    assert gradient(torch.compile(cast, backend="dovetail")).stride() == gradient(cast).stride()
+
+
 # PyTorch asks whether a batch has 16 images, and one, and has further programs for these.
 @pytest.mark.parametrize(("layout", "further"), [(torch.contiguous_format, 32), (torch.channels_last, 1)])
 @pytest.mark.host
