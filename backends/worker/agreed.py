@@ -16,3 +16,6 @@ ASSERTION = "dovetail_assertion"
 
 CHECK_BITS = 0x7E70 << 48
 """And below 2^32 the number of positions: as float64, the divisor of the remainder that stands for a check of one."""
+
+WIDE_BITS = (16, 32, 64)
+"""Bits of a number that a CPU's loop over one of each few numbers of a row may read these as, all together."""

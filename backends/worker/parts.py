@@ -6,13 +6,13 @@ them one by one, through memory; it reads whole rows, of wider numbers.
 
 from iree.compiler import ir
 
+from dovetail.backends.worker.agreed import WIDE_BITS
 from dovetail.backends.worker.read_loops import width_of
 from dovetail.backends.worker.tensor_graph import LOOPS, TensorGraph
 from dovetail.backends.worker.walk import create, editing, replace
 
 _INSERT = "tensor.insert_slice"
 _EXTRACT = "tensor.extract_slice"
-_WIDEST = 64
 
 
 def write_parts(text: bytes) -> bytes:
@@ -69,7 +69,7 @@ def _read_whole_rows(op: ir.Operation) -> None:
     offsets, steps = (list(ir.DenseI64ArrayAttr(op.attributes[name])) for name in ("static_offsets", "static_strides"))
     bits, step = width_of(source.element_type), steps[-1]
     is_whole = [size * each for size, each in zip(taken.shape, steps, strict=True)] == list(source.shape)
-    is_part = is_whole and set(steps[:-1]) <= {1} and step > 1 and bits * step in (16, 32, _WIDEST)
+    is_part = is_whole and set(steps[:-1]) <= {1} and step > 1 and bits * step in WIDE_BITS
     if not is_part or not all(user.name == LOOPS for user, _ in uses):
         return
     wide = ir.IntegerType.get_signless(bits * step)

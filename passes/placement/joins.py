@@ -5,6 +5,7 @@ from math import prod
 
 from torch_mlir import ir
 
+from dovetail.backends.target import WIDE_BITS
 from dovetail.dialects.dovetail import ReadOp, RefType
 from dovetail.dialects.memory.roots import is_view, memory_path, memory_root
 from dovetail.dialects.reading import is_used, made_by, producer, users
@@ -31,8 +32,6 @@ _LONGEST_CHOICE = 1024
 """Numbers of each part that lie next to each other: a workgroup then reads what its neighbours do not."""
 _LONG_PART = 64
 """Numbers of a part of a row from which a CPU's loop over them pays."""
-_WIDE = (16, 32, 64)
-"""Bits of a number that several narrower ones may be read as."""
 _SCATTER = "aten.slice_scatter.default"
 """The library call that writes a slice where it belongs."""
 
@@ -113,7 +112,7 @@ def _is_in_wide_numbers(view: ir.Operation) -> bool:
     if taken is None:
         return False
     sizes, bits = shape(taken.base), require_shaped_info(view.results[0].type).itemsize * 8 * taken.step
-    return taken.dim == len(sizes) - 1 and bits in _WIDE and taken.count * taken.step == sizes[-1]
+    return taken.dim == len(sizes) - 1 and bits in WIDE_BITS and taken.count * taken.step == sizes[-1]
 
 
 def selects_parts(op: ir.Operation, device: str) -> bool:

@@ -9,7 +9,7 @@ from compiled_regions import compile_regions
 import dovetail
 from dovetail.backends.compiling import iree_worker
 from dovetail.backends.compiling.launch_plans import LaunchPlan
-from dovetail.backends.target import CpuTarget
+from dovetail.backends.target import WIDE_BITS, CpuTarget
 
 REGION = """
 !x = !torch.vtensor<[256,512],f32>
@@ -54,6 +54,21 @@ def test_parts_are_written_by_what_computes_them(monkeypatch: pytest.MonkeyPatch
     assert "i64xf32" in steps["steps"][0]["entry"]
     monkeypatch.setattr(iree_worker.worker, "ask", ask)
     assert sum(step["op"] == "dispatch" for step in plan()["steps"]) > 2
+
+
+@pytest.mark.parametrize(("bits", "element"), [*zip(WIDE_BITS, ("si8", "bf16", "f32"), strict=True)])
+@pytest.mark.usefixtures("remembered_runs")
+def test_each_width_that_passes_place_by_is_read(bits: int, element: str):
+    """Catches a width by which `place-ops` gives a region a slice of a row, and its numbers are read one by one."""
+    text = (
+        REGION.replace("f32", element)
+        .replace("neg", "abs")
+        .replace("mul.Scalar %0, %two : !y, !torch.int", "abs %0 : !y")
+    )
+    found = compile_regions({"a": text}, CpuTarget(by_parts=True), timeout=60, plans=True)["a"]
+    assert isinstance(found, LaunchPlan)
+    entries = [step["entry"] for step in found.steps["steps"] if step["op"] == "dispatch"]
+    assert f"_i{bits}x" in entries[0]
 
 
 def joined(x: torch.Tensor, half: torch.Tensor, row: torch.Tensor) -> list[torch.Tensor]:
