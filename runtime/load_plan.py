@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from torch_mlir.dialects import func
 
 from dovetail.backends.compiling.launch_plans import LaunchPlan
+from dovetail.dialects.statements.devices import CPU
 from dovetail.dialects.statements.target import device_type
 from dovetail.errors import LaunchError, OptionError
 from dovetail.runtime.cuda.library import check_on_gpu
@@ -54,14 +55,19 @@ def unloadable(plan: LaunchPlan, device: str) -> str:
     """Why the code of `plan` can't be loaded onto `device`, in torch's words ("cuda:0"), or does not fit; "" if it can.
 
     Code for a GPU that this machine lacks can't be tried, and counts as loadable.
+
+    Raises:
+        OptionError: for a device that is neither the CPU nor a GPU with its number.
     """
     kind, _, number = device.partition(":")
+    if device != CPU and not (kind == "cuda" and number.isdecimal()):
+        raise OptionError(f"device '{device}': expected '{CPU}' or a GPU with its number, such as 'cuda:0'")
     try:
-        if kind == "cuda":
+        if device == CPU:
+            load_library(plan.code)
+        else:
             launches = (_launch_of(step) for step in plan.steps["steps"] if step["op"] == "dispatch")
             check_on_gpu(plan.code, launches, int(number))
-        else:
-            load_library(plan.code)
     except (OSError, ValueError, LaunchError) as error:
         return f"the code {error}"
     return ""

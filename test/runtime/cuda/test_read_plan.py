@@ -12,6 +12,7 @@ from dovetail import runtime
 from dovetail.backends.compiling.launch_plans import LaunchPlan
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.statements.plans import digest, plans
+from dovetail.errors import OptionError
 from dovetail.runtime import load_plan as runtime_plans
 from dovetail.runtime.cuda.open_plan import MOST_PLANS, OpenPlan
 from dovetail.runtime.cuda.plan import Plan
@@ -163,6 +164,13 @@ def test_code_that_cannot_be_loaded_says_why(monkeypatch: pytest.MonkeyPatch) ->
     spills = "the code kernel 'slow' keeps 5000 bytes a thread"
     assert runtime_plans.unloadable(launched, "cuda:1").startswith(spills)
     assert ("cuCtxSetCurrent", 1001) in gpu.calls
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:", "cuda:x", "gpu:0"])
+def test_a_device_without_a_number_is_no_bad_code(device: str) -> None:
+    """Catches a device that is misspelt, as a bare "cuda", taken for code that can't be loaded: a quiet failure."""
+    with pytest.raises(OptionError, match=f"^device '{device}': expected 'cpu' or a GPU with its number"):
+        runtime_plans.unloadable(LaunchPlan({"steps": []}, CODE), device)
 
 
 @pytest.mark.parametrize(
