@@ -30,6 +30,7 @@ from dovetail.frontend.capture_checks import (
     check_nodes,
     check_rereads,
     check_tracked,
+    check_transforms,
 )
 from dovetail.frontend.decompose.python_kernels import without_python_kernels
 from dovetail.frontend.decompose.table import decided, decompositions
@@ -71,6 +72,7 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence, env: ShapeEnv | 
     Raises:
         UnsupportedError: before anything ran, naming the argument or result that can't be honoured.
     """
+    check_transforms()
     forget_other_gpus()
     inline_subgraphs(gm)
     keep_assertions(gm)

@@ -17,6 +17,15 @@ from dovetail.frontend.observe.run_facts import EagerRun
 from dovetail.frontend.records import Needed
 
 
+def check_transforms() -> None:
+    """Raises UnsupportedError where the caller is inside of a transform, which wraps tensors that have no memory then.
+
+    It is `functionalize`: inside of the others Dynamo compiles nothing.
+    """
+    if torch._C._functorch.get_dynamic_layer_stack_depth():
+        raise UnsupportedError("a call inside of torch.func.functionalize, which wraps tensors, is not supported")
+
+
 def check_inputs(names: list[str], inputs: list) -> None:
     """Raises UnsupportedError for an argument that is no strided tensor of a known type, and no number."""
     for name, value in zip(names, inputs, strict=True):

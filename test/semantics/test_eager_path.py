@@ -42,6 +42,27 @@ def test_device():
         assert compiled(torch.ones(3, device="meta")).is_meta
 
 
+def test_functionalize():
+    """Catches errors of capture, reported as defects, inside of `functionalize`, which Dynamo steps into: of what it
+    wraps, and of tensors that the function has by its closure."""
+    held, message = torch.ones(3), "^dovetail runs a graph eagerly: a call inside of torch.func.functionalize"
+
+    def scale(x):
+        return x.add_(1) * 2
+
+    def shift():
+        return held.add_(1) * 2
+
+    x = torch.ones(3)
+    scaled, shifted = (torch.compile(each, backend="dovetail") for each in (scale, shift))
+    with pytest.warns(EagerWarning, match=message):
+        result = torch.func.functionalize(scaled)(x)
+    assert (result.tolist(), x.tolist(), scaled(x).tolist()) == ([4.0] * 3, [2.0] * 3, [6.0] * 3)
+    with pytest.warns(EagerWarning, match=message):
+        result = torch.func.functionalize(lambda x: shifted() + x)(x)
+    assert (result.tolist(), held.tolist()) == ([7.0] * 3, [2.0] * 3)
+
+
 def test_element_type_inside_of_the_graph():
     """Catches a KeyError in place of the element type's name and the user's source line."""
 
