@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from dovetail.frontend.dynamo.crossed_lerps import keep_crossed_lerps
 from dovetail.frontend.dynamo.garbage import postpone_full_collections
 from dovetail.frontend.dynamo.left_out import (
     ask_inductor_of_gpus_only,
@@ -18,6 +19,7 @@ from dovetail.frontend.unseen import leave_modules_alone, tell_threads_apart
 # `torch.compile` imports this file before Dynamo traces anything.
 ask_for_sizes_at_once()
 ask_inductor_of_gpus_only()
+keep_crossed_lerps()
 measure_guards_for_logs_only()
 name_functions_for_logs_only()
 postpone_full_collections()
