@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from dovetail.frontend.dynamo.asked_history import guard_what_is_asked_of_history
 from dovetail.frontend.dynamo.crossed_lerps import keep_crossed_lerps
 from dovetail.frontend.dynamo.garbage import postpone_full_collections
 from dovetail.frontend.dynamo.left_out import (
@@ -19,6 +20,7 @@ from dovetail.frontend.unseen import leave_modules_alone, tell_threads_apart
 # `torch.compile` imports this file before Dynamo traces anything.
 ask_for_sizes_at_once()
 ask_inductor_of_gpus_only()
+guard_what_is_asked_of_history()
 keep_crossed_lerps()
 measure_guards_for_logs_only()
 name_functions_for_logs_only()
