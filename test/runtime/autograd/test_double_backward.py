@@ -493,3 +493,49 @@ def test_views_of_shared_complex_memory(part: Callable) -> None:
         return x[::2] - y[::2], part(y).transpose(0, -1)
 
     torch.testing.assert_close(second(compiled(fn)), second(fn))
+
+
+def test_what_hangs_on_nothing_that_requires_a_gradient_counts_as_constant() -> None:
+    """Catches other numbers than eager's where a leaf stopped to require a gradient after the call, or an argument was
+    overwritten through a view; and docs/limits.md when it says too much: eager's first derivatives require one here."""
+
+    def stopped(fn: Callable) -> torch.Tensor:
+        x, weight = numbers(3), numbers(3)
+        result = fn(x, weight)
+        x.requires_grad_(False)
+        return torch.autograd.grad(result.sum(), weight, create_graph=True)[0]
+
+    def overwritten(fn: Callable) -> torch.Tensor:
+        leaf = numbers(3)
+        x = leaf * 1
+        fn(x)
+        return torch.autograd.grad(x.square().sum(), leaf, create_graph=True)[0]
+
+    for derived, fn in (
+        (stopped, lambda x, weight: x.sin() * weight),
+        (overwritten, lambda x: x.unsqueeze(0).fill_(2)),
+    ):
+        expected, actual = derived(fn), derived(compiled(fn))
+        torch.testing.assert_close(actual, expected)
+        assert (expected.requires_grad, actual.requires_grad) == (True, False)
+
+
+@pytest.mark.parametrize("wanted", ["all", "weight"])
+def test_leaves_that_stop_requiring_gradients(wanted: str) -> None:
+    """Catches a gradient for a leaf that asks for none any more, or none for one that asks again."""
+
+    def gradients(fn: Callable) -> list[torch.Tensor | None]:
+        x, weight, scale = numbers(3), numbers(3), numbers(3)
+        result = fn(x, weight, scale)
+        x.requires_grad_(False)
+        scale.requires_grad_(False).requires_grad_()
+        result.sum().backward(inputs=[weight] if wanted == "weight" else None)
+        return [x.grad, weight.grad, scale.grad]
+
+    def fn(x, weight, scale):
+        return x.sin() * weight + scale.exp()
+
+    for actual, expected in zip(gradients(compiled(fn)), gradients(fn), strict=True):
+        assert (actual is None) == (expected is None)
+        if expected is not None:
+            torch.testing.assert_close(actual, expected)
