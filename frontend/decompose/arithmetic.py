@@ -117,12 +117,18 @@ def _divide(left: torch.Tensor | float, right: torch.Tensor | float, *, rounding
     return torch.div(numerator, right, rounding_mode=rounding_mode)
 
 
-def _xlogy(left: torch.Tensor | float, right: torch.Tensor | float) -> torch.Tensor:
-    """PyTorch's own takes a number as it is, where ATen rounds it to the type of the result before its logarithm."""
-    tensor, number = (left, right) if isinstance(left, torch.Tensor) else (right, left)
-    dtype = tensor.dtype if tensor.is_floating_point() else torch.get_default_dtype()
-    held = torch.full((), number, dtype=dtype, device=tensor.device)
-    return torch.xlogy(tensor, held) if tensor is left else torch.xlogy(held, tensor)
+def _xlogy_by_number(value: torch.Tensor, number: float) -> torch.Tensor:
+    return torch.xlogy(value, _held(number, value))
+
+
+def _xlogy_of_number(number: float, value: torch.Tensor) -> torch.Tensor:
+    return torch.xlogy(_held(number, value), value)
+
+
+def _held(number: float, value: torch.Tensor) -> torch.Tensor:
+    """PyTorch's own `xlogy` takes a number as it is, where ATen rounds it to the type of the result first."""
+    dtype = value.dtype if value.is_floating_point() else torch.get_default_dtype()
+    return torch.full((), number, dtype=dtype, device=value.device)
 
 
 def _neg(value: torch.Tensor) -> torch.Tensor:
@@ -162,8 +168,8 @@ ARITHMETIC: dict[torch._ops.OpOverload, Callable] = {
     aten.add.Tensor: _add,
     aten.add.Scalar: _add,
     aten.div.Tensor_mode: _divide,
-    aten.xlogy.Scalar_Self: _xlogy,
-    aten.xlogy.Scalar_Other: _xlogy,
+    aten.xlogy.Scalar_Self: _xlogy_of_number,
+    aten.xlogy.Scalar_Other: _xlogy_by_number,
     aten.neg.default: _neg,
     aten.atanh.default: _atanh,
     aten.angle.default: _angle,
