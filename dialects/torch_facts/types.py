@@ -143,6 +143,12 @@ def shaped_info(type_: ir.Type) -> ShapedInfo | None:
     return _said(type_).shaped
 
 
+def is_differentiable(type_: ir.Type) -> bool:
+    """Whether it is a tensor's of which there are derivatives."""
+    info = shaped_info(type_)
+    return info is not None and (info.is_floating_point or info.is_complex)
+
+
 def is_open_type(type_: ir.Type) -> bool:
     """Whether `type_` is that of a ranked torch tensor some of whose sizes are known only when the program runs."""
     shaped = _said(type_).shaped

@@ -25,7 +25,7 @@ from dovetail.dialects.statements.devices import Devices
 from dovetail.dialects.statements.effects import Effect, effect
 from dovetail.dialects.statements.operand_strides import is_opaque
 from dovetail.dialects.statements.regions import is_copy
-from dovetail.dialects.torch_facts.types import shaped_info
+from dovetail.dialects.torch_facts.types import is_differentiable
 
 
 @dataclass(frozen=True)
@@ -168,9 +168,4 @@ def _needs_no_history(forward: func.FuncOp, owned: int) -> list[bool]:
     handed_over = returned(forward)
     owns = [op.opview for value in handed_over[:owned] if (op := made_by(value, OwnOp.OPERATION_NAME))]
     handed_out = [own.value for own in owns if own.is_differentiable]
-    return [value in handed_out or not _is_differentiable(value.type) for value in handed_over[owned:]]
-
-
-def _is_differentiable(type_: ir.Type) -> bool:
-    info = shaped_info(type_)
-    return info is not None and (info.is_floating_point or info.is_complex)
+    return [value in handed_out or not is_differentiable(value.type) for value in handed_over[owned:]]

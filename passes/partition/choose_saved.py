@@ -1,12 +1,13 @@
 """What `@forward` saves for `@backward`, by each algorithm of the pass `partition`."""
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from functools import partial
 
 from dovetail.dialects.sizes.expected import expected_info
 from dovetail.dialects.torch_facts.types import is_number
 from dovetail.passes.partition.functions_for_both import functions_for_both
 from dovetail.passes.partition.halves import Halves
+from dovetail.passes.partition.held_arguments import held_reads
 from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.partition.memory_budget import within_budget
 from dovetail.passes.partition.min_cut import Cost, RecomputeNetwork
@@ -40,11 +41,23 @@ def _cheapest(graph: JointGraph, halves: Halves, memory: SavedMemory, algorithm:
     again = set() if graph.device == "cuda" else functions_for_both(graph, halves)
     prices = recompute_prices(graph, halves.forward, again)
     if budget == 1:
-        without_work: list[Cost] = [None if price else price for price in prices]
-        network = RecomputeNetwork(graph, halves.needed, without_work)
-        return network.cut(_with_kept(graph, halves, memory, costs), without_work)
-    cut = partial(RecomputeNetwork(graph, halves.needed, prices).cut, costs)
-    return within_budget(budget, prices, cut, lambda values: sum(costs[value] or 0 for value in values) // _BYTE)
+        cheap: list[Cost] = [None if price else price for price in prices]
+        network = RecomputeNetwork(graph, halves.needed, cheap)
+        costs = _with_kept(graph, halves, memory, costs)
+        cut = partial(network.cut, recompute=cheap)
+    else:
+        network = RecomputeNetwork(graph, halves.needed, prices)
+        cut = partial(_cut_within, network, budget, prices)
+    saved = cut(costs)
+    held = held_reads(graph, halves, memory, saved)
+    return cut([cost and 1 if value in held else cost for value, cost in enumerate(costs)]) if held else saved
+
+
+def _cut_within(network: RecomputeNetwork, budget: float, work: Sequence[Cost], costs: Sequence[Cost]) -> list[int]:
+    def size(values: list[int]) -> int:
+        return sum(costs[value] or 0 for value in values) // _BYTE
+
+    return within_budget(budget, work, partial(network.cut, costs), size)
 
 
 def _with_kept(graph: JointGraph, halves: Halves, memory: SavedMemory, costs: list[Cost]) -> list[Cost]:
@@ -97,4 +110,5 @@ def _cost(graph: JointGraph, memory: SavedMemory, value: int, in_memory: Contain
     if node.is_saved or memory.is_static(value):
         return 1
     is_written = memory.fate(value) is Fate.COPY or (in_memory is not None and graph.roots[value] not in in_memory)
-    return (1 + _BYTE * info.nbytes) * (2 if is_written else 1)
+    # Of as many bytes, what the user is given: it may live on anyway, and a second derivative starts from it.
+    return (_BYTE * info.nbytes + (not memory.is_handed_out(value))) * (2 if is_written else 1)

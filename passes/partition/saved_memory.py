@@ -42,6 +42,14 @@ class SavedMemory:
         ref = self.graph.nodes[producer].operands[0]
         return ref < len(self.facts) and STATIC in self.facts[ref]
 
+    def is_written(self, value: int) -> bool:
+        """Whether the call changes its memory."""
+        return self.graph.roots[value] in self._written
+
+    def is_handed_out(self, value: int) -> bool:
+        """Whether a result of the call lies in its memory."""
+        return self.graph.roots[value] in self._handed_out
+
     def fate(self, value: int) -> Fate:
         """What becomes of a value when it is saved.
 
@@ -55,9 +63,9 @@ class SavedMemory:
         Eager minds where its backward raises if the memory has changed, or reads it again: here, that raises.
         """
         root = self.graph.roots[value]
-        if root in self._written:
+        if self.is_written(value):
             return Fate.COPY
-        if root not in self._handed_out and not isinstance(self.graph.values[root].type, RefType):
+        if not self.is_handed_out(value) and not isinstance(self.graph.values[root].type, RefType):
             return Fate.PRIVATE
         is_checked = root in self._kept_by_eager or self.is_static(value)
         return Fate.CHECKED if is_checked else Fate.COPY
