@@ -14,8 +14,8 @@ _PAGE = """\
 from which cheap ops (pointwise ops, views, copies, gathers, interpolation to nearest, wide reductions) give all of
 that. Random numbers, effects, and old values of arguments are never computed again; contractions, convolutions,
 attention and other library kernels not by choice; nor, on a CPU, are elementary functions, as GELU, whose
-results library kernels of both sides take. An argument that a second derivative keeps alive, and eager saves, costs
-nothing. `torch.utils.checkpoint` and its policies come first.
+results library kernels of both sides take. What is kept for a second
+derivative anyway costs nothing. `torch.utils.checkpoint` and its policies come first.
 
 `options={{"memory_budget": b}}`, with `b` below 1, lets the min-cut repeat library kernels and narrow reductions too. 0
 saves as little as can be, as if the whole were checkpointed; 1 is the min-cut as it is; between them at most that part

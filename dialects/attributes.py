@@ -138,6 +138,10 @@ FOR_REPLAY = "dovetail.for_replay"
 """Arguments of `@apply`, and results of `@forward` that are saved values, after `state-replay`: a replay of the
 gradient, for whoever differentiates it, takes it as the call left it. All else it computes again."""
 
+FOR_HISTORY = "dovetail.for_history"
+"""Arguments of `@apply`, after `state-replay`: a replay of the gradient takes their history alone. A saved value is a
+sum to which they are added; the replay takes that, by `dovetail.for_replay`, and gives it the history of such a sum."""
+
 VALUE_OF = "dovetail.value_of"
 """Beside `dovetail.for_replay`, on saved values: the argument whose value it is. All that a replay reads of that
 argument is the saved value; a private one is a copy, which gets the history that the argument had."""

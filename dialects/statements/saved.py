@@ -47,6 +47,11 @@ class SavedValue:
         return self.saved == "checked"
 
     @property
+    def is_sum(self) -> bool:
+        """Whether a replay takes it as a sum, to which it gives the history of one, if its type is differentiable."""
+        return self.for_replay and not self.is_checked and self.value_of is None
+
+    @property
     def is_made(self) -> bool:
         """Whether it lies in memory that the forward made."""
         return not self.is_checked or self.result is not None or self.in_result is not None

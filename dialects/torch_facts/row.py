@@ -249,6 +249,11 @@ class Row:
     awaited: tuple[str, ...] = ()
 
     @property
+    def is_sum_of_operands(self) -> bool:
+        """Whether the derivative of its result takes no element of its operands, but of whole numbers."""
+        return self.adds or self.converts or (self.kind is Kind.VIEW and self.memory is ResultMemory.OPERAND)
+
+    @property
     def is_fill(self) -> bool:
         """Whether its result is one number all over, which no tensor tells."""
         return self.fills_at is not None or self.fills_with is not None

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import BACKWARD, DRAWS, FOR_REPLAY, FORWARD, ONCE, VALUE_OF
+from dovetail.dialects.attributes import BACKWARD, DRAWS, FOR_HISTORY, FOR_REPLAY, FORWARD, ONCE, VALUE_OF
 from dovetail.dialects.building.cloning import state_facts
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import SetMetadataOp, WriteOp
@@ -25,7 +25,8 @@ class StateReplayPass(Pass, name="state-replay"):
     """Says what a gradient is computed from that is differentiated in turn, under autograd.
 
     What such a replay takes as the call left it says `dovetail.for_replay`, of the arguments of `@apply` and of saved
-    values. All else it computes again. It can't where an argument that it takes is changed by the call, or an op has an
+    values. All else it computes again. Of what is only added to a saved sum it takes no more than the history:
+    `dovetail.for_history`. It can't where an argument that it takes is changed by the call, or an op has an
     effect, a branch or a loop: then `dovetail.once` says so.
 
     Before:  `@apply(!r)`, `@forward(!r) -> (!r, !v {dovetail.saved = "private"})`
@@ -49,7 +50,9 @@ class StateReplayPass(Pass, name="state-replay"):
 def _state(border: func.FuncOp, module: Module, takes: Replayed) -> None:
     forward, owned = module.functions[referred(border, FORWARD)], len(border.type.results)
     unit = ir.UnitAttr.get()
-    state_facts(border, "arg_attrs", {number: {FOR_REPLAY: unit} for number in takes.arguments})
+    arguments = {number: {FOR_REPLAY: unit} for number in takes.arguments}
+    arguments |= {number: {FOR_HISTORY: unit} for number in takes.histories}
+    state_facts(border, "arg_attrs", arguments)
     saved = {
         owned + number: {FOR_REPLAY: unit, VALUE_OF: None if argument is None else i64(argument)}
         for number, argument in takes.saved.items()
@@ -62,7 +65,8 @@ def _state(border: func.FuncOp, module: Module, takes: Replayed) -> None:
 def _refusal(border: func.FuncOp, module: Module, calls: Iterable[func.CallOp], takes: Replayed) -> str:
     """Why the gradient can't be computed again; "" if it can."""
     for call in calls:
-        for number in sorted(_changed(call).intersection(takes.arguments)):
+        # What stands in for it would have a history, too, and a write that autograd does not see breaks that off.
+        for number in sorted(_changed(call).intersection([*takes.arguments, *takes.histories])):
             name = argument_name(call.operands[number]) or number
             return f"it depends on what argument {name} held before the function changed it"
     if (op := takes.refused) is not None:

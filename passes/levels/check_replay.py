@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import BACKWARD, DRAWS, FOR_REPLAY, FORWARD, ONCE, VALUE_OF
+from dovetail.dialects.attributes import BACKWARD, DRAWS, FOR_HISTORY, FOR_REPLAY, FORWARD, ONCE, VALUE_OF
 from dovetail.dialects.reading import Module, argument_facts, attribute, referred
 from dovetail.dialects.statements.saved import saved_values
 from dovetail.passes.base import fail
@@ -29,6 +29,9 @@ def _problems(border: func.FuncOp, module: Module) -> Iterator[str]:
     for number in takes.arguments:
         if FOR_REPLAY not in facts[number]:
             yield f"argument {number} to say '{FOR_REPLAY}'"
+    for number in takes.histories:
+        if FOR_HISTORY not in facts[number]:
+            yield f"argument {number} to say '{FOR_HISTORY}'"
     saved = saved_values(*(module.functions[referred(border, name)] for name in (FORWARD, BACKWARD)))
     for number, argument in takes.saved.items():
         if not saved[number].for_replay or saved[number].value_of != argument:

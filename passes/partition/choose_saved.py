@@ -7,7 +7,7 @@ from dovetail.dialects.sizes.expected import expected_info
 from dovetail.dialects.torch_facts.types import is_number
 from dovetail.passes.partition.functions_for_both import functions_for_both
 from dovetail.passes.partition.halves import Halves
-from dovetail.passes.partition.held_arguments import held_reads
+from dovetail.passes.partition.held_values import held_values
 from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.partition.memory_budget import within_budget
 from dovetail.passes.partition.min_cut import Cost, RecomputeNetwork
@@ -49,7 +49,7 @@ def _cheapest(graph: JointGraph, halves: Halves, memory: SavedMemory, algorithm:
         network = RecomputeNetwork(graph, halves.needed, prices)
         cut = partial(_cut_within, network, budget, prices)
     saved = cut(costs)
-    held = held_reads(graph, halves, memory, saved)
+    held = held_values(graph, halves, memory, saved)
     return cut([cost and 1 if value in held else cost for value, cost in enumerate(costs)]) if held else saved
 
 

@@ -23,7 +23,7 @@ class PartitionPass(Pass, name="partition", runs_at="joint"):
     `@call` keeps everything that touches the user's memory; `@forward` computes what it hands out (`own`ed memory,
     then the saved values), `@backward` takes the saved values and the tangents. `algorithm=min-cut` recomputes cheap
     ops in the backward to save fewer bytes, but on a CPU no elementary function for library calls of both halves;
-    arguments that a second derivative keeps alive anyway, and eager too, cost nothing;
+    what a second derivative keeps alive anyway costs nothing;
     `default` saves everything that the backward uses. With a `memory-budget`
     below 1, `min-cut` recomputes more, for the least work: 0 saves the fewest bytes that there can be, 0.5 at most half
     of what lies between. All obey `dovetail.recompute`, which is gone afterwards: what the user wants recomputed is

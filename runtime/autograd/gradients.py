@@ -63,7 +63,8 @@ class Gradients:
         reason = self.border.once if start is None else start.refusal or ctx.call.kept.argument_changes(left)
         if reason is None:
             return self._differentiable(ctx, left, gradients)
-        roots = ctx.call.roots or [argument for argument in left[len(self.slots.results) :] if requires_grad(argument)]
+        known = [*left[len(self.slots.results) :], *(() if start is None else start.stand_ins)]
+        roots = ctx.call.roots or [each for each in known if requires_grad(each)]
         with torch.no_grad():
             results = self._computed(ctx, left, gradients, is_last)
         return Once.apply(reason, len(roots), *roots, *results)

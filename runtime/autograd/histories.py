@@ -13,7 +13,7 @@ class StandIn(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, tensor: torch.Tensor) -> torch.Tensor:
-        return tensor.new_zeros(()).expand(tensor.shape)
+        return _of_one_element(tensor)
 
     @staticmethod
     def backward(ctx, gradient):
@@ -46,8 +46,15 @@ class Alias(torch.autograd.Function):
 
 def stand_in(tensor: torch.Tensor) -> torch.Tensor:
     """Stands in for a tensor of which nothing but its history is wanted, or that is about to be overwritten."""
+    if not tensor.requires_grad:
+        return _of_one_element(tensor)
     with torch.enable_grad():
         return StandIn.apply(tensor)
+
+
+def _of_one_element(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor of the shape and type of `tensor` with one element in memory, of no value: every call may make some."""
+    return tensor.new_empty_strided(tensor.shape, (0,) * tensor.dim())
 
 
 def root(tensor: torch.Tensor) -> torch.Tensor:

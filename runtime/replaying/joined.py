@@ -30,6 +30,34 @@ def load_joined(
     Raises:
         ModuleError: if it needs others of the arguments than `arguments`, by number.
     """
+
+    def returned(values: list, tangents: list) -> list:
+        return inlined(backward, [*values, *tangents], module)
+
+    return _load(forward, backward, module, arguments, (), absent, returned)
+
+
+def load_sums(
+    forward: func.FuncOp, backward: func.FuncOp, module: Module, arguments: Collection[int], sums: Collection[int]
+) -> Callable:
+    """The function of the same that computes the saved values `sums`, by number, anew."""
+
+    def returned(values: list, tangents: list) -> list:
+        return [values[number] for number in sums]
+
+    return _load(forward, backward, module, arguments, sums, (), returned)
+
+
+def _load(
+    forward: func.FuncOp,
+    backward: func.FuncOp,
+    module: Module,
+    arguments: Collection[int],
+    anew: Collection[int],
+    absent: Collection[int],
+    returned: Callable[[list, list], list],
+) -> Callable:
+    """The function that gives what is `returned` for the saved values, those `anew` as computed, and the tangents."""
     saved = saved_values(forward, backward)
     replayed = {number: each.value_of for number, each in enumerate(saved) if each.for_replay}
     types, of_saved = list(backward.type.inputs), argument_facts(backward)
@@ -48,9 +76,10 @@ def load_joined(
         with ir.InsertionPoint(made.body.blocks[0]):
             values = inlined(forward, given, module)[-len(saved) :] if saved else []
             for number, argument in replayed.items():
-                _stand_in(as_saved[number], values[number], None if argument is None else given[argument])
-            values = [as_saved.get(number, value) for number, value in enumerate(values)]
-            func.ReturnOp(inlined(backward, [*values, *tangents], module))
+                if number not in anew:
+                    _stand_in(as_saved[number], values[number], None if argument is None else given[argument])
+                    values[number] = as_saved[number]
+            func.ReturnOp(returned(values, tangents))
         _leave_layouts(body(made))
         if absent:
             leave_out(made, tangents, absent)

@@ -166,3 +166,30 @@ module attributes {dovetail.level = "regions"} {
     return %2 : !v
   }
 }
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+module attributes {dovetail.level = "regions"} {
+  func.func @call(%x: !r) -> !r attributes {dovetail.role = "call"} {
+    %0 = call @apply(%x) : (!r) -> !r
+    return %0 : !r
+  }
+  // expected-error @below {{'func.func' op expects argument 0 to say 'dovetail.for_history', as a replay of its gradient takes it, or 'dovetail.once'}}
+  func.func private @apply(!r) -> !r attributes {dovetail.forward = @forward, dovetail.backward = @backward, dovetail.role = "border"}
+  func.func @forward(%x: !r) -> (!r, !v {dovetail.for_replay, dovetail.saved = "private"}) attributes {dovetail.role = "forward"} {
+    %two = torch.constant.float 2.0
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %1 = torch.operator "torch.aten.mul.Scalar"(%0, %two) {dovetail.reason = "a test"} : (!v, !torch.float) -> !v
+    %2 = torch.operator "torch.aten.sin"(%1) {dovetail.reason = "a test"} : (!v) -> !v
+    %o = "dovetail.own"(%2) {requires_grad = true} : (!v) -> !r
+    return %o, %1 : !r, !v
+  }
+  func.func @backward(%a: !v {dovetail.uses = array<i64: 0>}, %t: !r {dovetail.tangent_of = 0 : i64}) -> !v attributes {dovetail.role = "backward"} {
+    %0 = "dovetail.read"(%t) : (!r) -> !v
+    %1 = torch.operator "torch.aten.cos"(%a) {dovetail.reason = "a test"} : (!v) -> !v
+    %2 = torch.operator "torch.aten.mul.Tensor"(%0, %1) {dovetail.reason = "a test"} : (!v, !v) -> !v
+    return %2 : !v
+  }
+}

@@ -194,3 +194,92 @@ module attributes {dovetail.level = "joint"} {
     return %o : !r
   }
 }
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+
+// COM: A second derivative takes a saved sum in place of what is added: no argument is held.
+module attributes {dovetail.level = "joint"} {
+  // CHECK-LABEL: func.func @forward(
+  // CHECK: %[[SUM:.*]] = torch.aten.add.Tensor
+  // CHECK: return %{{[^,]*}}, %[[SUM]]{{[ ,]}}
+  // CHECK-LABEL: func.func @backward(
+  // CHECK: torch.aten.cos
+  func.func @joint(%x: !r {dovetail.requires_grad}, %y: !r {dovetail.requires_grad}) -> !r attributes {dovetail.role = "joint"} {
+    %int1 = torch.constant.int 1
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %1 = "dovetail.read"(%y) : (!r) -> !v
+    %2 = torch.aten.add.Tensor %0, %1, %int1 : !v, !v, !torch.int -> !v
+    %3 = torch.aten.sin %2 : !v -> !v
+    %4 = torch.aten.cos %2 : !v -> !v
+    %o = "dovetail.own"(%3) {requires_grad = true} : (!v) -> !r
+    %t = "dovetail.tangent"(%o) : (!r) -> !r
+    %5 = "dovetail.read"(%t) : (!r) -> !v
+    %6 = torch.aten.mul.Tensor %5, %4 : !v, !v -> !v
+    "dovetail.gradient"(%6, %x) : (!v, !r) -> ()
+    "dovetail.gradient"(%6, %y) : (!v, !r) -> ()
+    return %o : !r
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[?],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+#s = affine_map<()[s0] -> (s0)>
+
+// COM: So it does of open sizes.
+module attributes {dovetail.hints = array<i64: 8>, dovetail.level = "joint"} {
+  // CHECK-LABEL: func.func @forward(
+  // CHECK: %[[SUM:.*]] = torch.aten.add.Tensor
+  // CHECK: return %{{[^,]*}}, %[[SUM]]{{[ ,]}}
+  // CHECK-LABEL: func.func @backward(
+  // CHECK: torch.aten.cos
+  func.func @joint(%n: !torch.int {dovetail.range = array<i64: 2, 100>, dovetail.symbol = 0 : i64}, %x: !r {dovetail.requires_grad, dovetail.sizes = #s}, %y: !r {dovetail.requires_grad, dovetail.sizes = #s}) -> !r attributes {dovetail.role = "joint"} {
+    %int1 = torch.constant.int 1
+    %0 = "dovetail.read"(%x) {dovetail.sizes = [#s]} : (!r) -> !v
+    %1 = "dovetail.read"(%y) {dovetail.sizes = [#s]} : (!r) -> !v
+    %2 = torch.aten.add.Tensor %0, %1, %int1 {dovetail.sizes = [#s]} : !v, !v, !torch.int -> !v
+    %3 = torch.aten.sin %2 {dovetail.sizes = [#s]} : !v -> !v
+    %4 = torch.aten.cos %2 {dovetail.sizes = [#s]} : !v -> !v
+    %o = "dovetail.own"(%3) {requires_grad = true} : (!v) -> !r
+    %t = "dovetail.tangent"(%o) {dovetail.sizes = [#s]} : (!r) -> !r
+    %5 = "dovetail.read"(%t) {dovetail.sizes = [#s]} : (!r) -> !v
+    %6 = torch.aten.mul.Tensor %5, %4 {dovetail.sizes = [#s]} : !v, !v -> !v
+    "dovetail.gradient"(%6, %x) : (!v, !r) -> ()
+    "dovetail.gradient"(%6, %y) : (!v, !r) -> ()
+    return %o : !r
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+
+// COM: Not of a product, whose derivative takes both.
+module attributes {dovetail.level = "joint"} {
+  // CHECK-LABEL: func.func @forward(
+  // CHECK: %[[COS:.*]] = torch.aten.cos
+  // CHECK: return %{{[^,]*}}, %[[COS]] :
+  // CHECK-LABEL: func.func @backward(
+  // CHECK-NOT: torch.aten.cos
+  // CHECK: return
+  func.func @joint(%x: !r {dovetail.requires_grad}, %y: !r {dovetail.requires_grad}) -> !r attributes {dovetail.role = "joint"} {
+    %int1 = torch.constant.int 1
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %1 = "dovetail.read"(%y) : (!r) -> !v
+    %2 = torch.aten.mul.Tensor %0, %1 : !v, !v -> !v
+    %3 = torch.aten.sin %2 : !v -> !v
+    %4 = torch.aten.cos %2 : !v -> !v
+    %o = "dovetail.own"(%3) {requires_grad = true} : (!v) -> !r
+    %t = "dovetail.tangent"(%o) : (!r) -> !r
+    %5 = "dovetail.read"(%t) : (!r) -> !v
+    %6 = torch.aten.mul.Tensor %5, %4 : !v, !v -> !v
+    "dovetail.gradient"(%6, %x) : (!v, !r) -> ()
+    "dovetail.gradient"(%6, %y) : (!v, !r) -> ()
+    return %o : !r
+  }
+}

@@ -310,6 +310,71 @@ def test_kept_argument_changed_after_the_call():
         gradient.sum().backward()
 
 
+SUMS: dict[str, Callable] = {
+    "of two": lambda x, y: (x + y).sin().exp(),
+    "of one": lambda x, y: F.gelu(x * 2 + 1) * 3 + y,
+    "of what is computed": lambda x, y: (x.sin() + y).exp() * 2,
+    "turned": lambda x, y: ((x.t() + y)[1:] * 0.5).tanh().cumsum(0),
+    "in turn": lambda x, y: (x + y).exp() * 3 + (x + y + 1).sin(),
+    "of other types": lambda x, y: (x.double() + y).sin().exp(),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_saved_sum(name):
+    """Catches a saved sum that counts as constant, or gives its history to one of its terms alone."""
+    assert_same_orders(SUMS[name], numbers(4, 4), numbers(4, 4), highest=3, outside=of_their_own)
+
+
+def of_their_own(fn: Callable) -> Callable:
+    """`fn`, given arguments that nobody else holds."""
+    return lambda *leaves: fn(*(leaf * 1 for leaf in leaves))
+
+
+@pytest.mark.parametrize("name", ["of two", "of one"])
+def test_terms_changed_after_the_call(name):
+    """Catches a replay on what the terms of a saved sum became: eager has saved the sum, too."""
+
+    def outside(fn):
+        def run(x, y):
+            x, y = x * 1, y * 1
+            result = fn(x, y)
+            with torch.no_grad():
+                x.add_(1), y.mul_(2)
+            return result
+
+        return run
+
+    assert_same_orders(SUMS[name], numbers(4, 4), numbers(4, 4), outside=outside)
+
+
+def test_sum_of_what_a_write_hides():
+    """Catches a second derivative twice as large: autograd does not see the factor, which a replay would repeat."""
+
+    def fn(buffer, weight):
+        with torch.no_grad():
+            buffer.mul_(2)
+        return (weight**4).sum()
+
+    weight = numbers(4)
+    (first,) = torch.autograd.grad(compiled(fn)(weight.data, weight), weight, create_graph=True)
+    torch.testing.assert_close(first.detach(), 4 * weight.detach() ** 3)
+    with pytest.raises(RuntimeError, match="can't be differentiated again"):
+        first.sum().backward()
+
+
+def test_saved_sum_twice():
+    """Catches a sum whose memory the backward overwrites, though another one takes it in turn."""
+    found = []
+    for fn in (SUMS["of two"], compiled(SUMS["of two"])):
+        x, y = numbers(4, 4), numbers(4, 4)
+        total = fn(x * 1, y * 1).square().sum()
+        first = torch.autograd.grad(total, (x, y), retain_graph=True)
+        again = torch.autograd.grad(total, (x, y), create_graph=True)
+        found.append([*first, *again, *torch.autograd.grad(again[0].square().sum(), (x, y))])
+    torch.testing.assert_close(found[1], found[0], rtol=1e-4, atol=1e-4)
+
+
 def test_saved_argument_changed_after_the_call():
     """Catches a replay that skips the version check of the compiled backward (J6)."""
     x, w = numbers(4), numbers(4)

@@ -1,4 +1,4 @@
-"""How many bytes a call keeps for its backward: no more than eager, where only the call keeps its argument alive."""
+"""How many bytes a call keeps for its backward: no more than eager, where only the call keeps its arguments alive."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from torch.nn.functional import gelu, layer_norm
 pytestmark = pytest.mark.usefixtures("op_by_op")
 
 
-def kept_bytes(fn: Callable, x: torch.Tensor) -> int:
+def kept_bytes(fn: Callable, *leaves: torch.Tensor) -> int:
     """The memory of all that a call of `fn` keeps, each once."""
     kept: dict[int, int] = {}
 
@@ -19,7 +19,7 @@ def kept_bytes(fn: Callable, x: torch.Tensor) -> int:
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
-        result = fn(x * 1)
+        result = fn(*(leaf * 1 for leaf in leaves))
     assert result.grad_fn is not None
     return sum(kept.values())
 
@@ -27,17 +27,19 @@ def kept_bytes(fn: Callable, x: torch.Tensor) -> int:
 @pytest.mark.parametrize(
     "fn",
     [
-        lambda x: gelu(x),
-        lambda x: layer_norm(x, (16,)),
-        lambda x: (x * 2 + 1).tanh(),
+        lambda x, y: gelu(x),
+        lambda x, y: layer_norm(x, (16,)),
+        lambda x, y: (x * 2 + 1).tanh(),
+        lambda x, y: layer_norm(x + y, (16,)),
+        lambda x, y: (x + y).relu() @ y[:16].detach(),
     ],
-    ids=["gelu", "layer norm", "tanh"],
+    ids=["gelu", "layer norm", "tanh", "sum", "relu"],
 )
 def test_no_more_is_kept_than_in_eager(fn):
     """Catches activations twice: what the backward takes, beside the argument that a second derivative starts from."""
     torch._dynamo.reset()
-    x = torch.randn(32, 16, requires_grad=True)
-    assert kept_bytes(torch.compile(fn, backend="dovetail", fullgraph=True), x) <= kept_bytes(fn, x)
+    x, y = torch.randn(32, 16, requires_grad=True), torch.randn(32, 16, requires_grad=True)
+    assert kept_bytes(torch.compile(fn, backend="dovetail", fullgraph=True), x, y) <= kept_bytes(fn, x, y)
 
 
 @pytest.mark.parametrize("fn", [lambda x: gelu(x), lambda x: layer_norm(x, (16,))], ids=["gelu", "layer norm"])
