@@ -25,7 +25,7 @@ def checked_chain(run: EagerRun, index: int, value: torch.Tensor, root: torch.Te
     with run.mode:
         made = _replayed(chain, root)
         if made is None or key(_last(made, root)) != key(value) or _is_regenerated(run, value):
-            if value.dtype != root.dtype:
+            if (value.dtype, key(value).lazy) != (root.dtype, key(root).lazy):
                 raise UnsupportedError(f"result {index}: its view functions can't be replayed")
             chain = (as_strided(key(root), value, None),)
             made = replay(chain, root)

@@ -16,7 +16,8 @@ from dovetail.frontend.records import ViewStep
 class Key:
     """What tells apart two tensors of one storage: where they lie in it and how they show it.
 
-    Open numbers are equal where they are for all calls; `shown` is all but the memory, to be compared.
+    `lazy` says whether its elements are conjugated, and whether negated, as they are read. Open numbers are equal where
+    they are for all calls; `shown` is which elements these are, to be compared.
     """
 
     memory: int
@@ -24,6 +25,7 @@ class Key:
     size: tuple[int, ...]
     stride: tuple[int, ...]
     dtype: torch.dtype
+    lazy: tuple[bool, bool]
     shown: Any = field(init=False, repr=False)
 
     def __post_init__(self):
@@ -31,7 +33,9 @@ class Key:
         object.__setattr__(self, "shown", (numbers, len(self.size), self.dtype))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Key) and self.memory == other.memory and self.shown == other.shown
+        if not isinstance(other, Key):
+            return False
+        return (self.memory, self.lazy) == (other.memory, other.lazy) and self.shown == other.shown
 
     def __hash__(self) -> int:
         return hash((self.memory, self.shown))
@@ -55,7 +59,9 @@ class Viewed(NamedTuple):
 def key(tensor: torch.Tensor) -> Key:
     """The key of a tensor as it is now."""
     memory = tensor.untyped_storage()._cdata
-    return Key(memory, known(tensor.storage_offset()), tuple(tensor.size()), tuple(tensor.stride()), tensor.dtype)
+    size, stride = tuple(tensor.size()), tuple(tensor.stride())
+    lazy = (tensor.is_conj(), tensor.is_neg())
+    return Key(memory, known(tensor.storage_offset()), size, stride, tensor.dtype, lazy)
 
 
 def chain_of_calls(

@@ -265,6 +265,17 @@ def test_view_of_an_inference_tensor():
             assert actual.untyped_storage().nbytes() == expected.untyped_storage().nbytes()
 
 
+@pytest.mark.parametrize("grad", [False, True], ids=["plain", "grad"])
+def test_conjugate_transpose(grad):
+    """Catches a chain of views of one line that ends before the conjugation, which moves nothing."""
+
+    def fn(x):
+        return x.adjoint(), (x * 2).adjoint(), x.conj().adjoint(), x.adjoint().imag
+
+    matrix = torch.complex(torch.randn(2, 3), torch.randn(2, 3)).requires_grad_(grad)
+    assert_same(fn, matrix, prepare=cloned)
+
+
 def test_complex_element_type():
     """Catches the next wider complex type: torch-mlir numbers them otherwise than PyTorch."""
     dtypes = torch.complex64, torch.complex128

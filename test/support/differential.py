@@ -154,6 +154,7 @@ def _facts(when: str, tensors: dict[str, torch.Tensor]) -> dict[str, Any]:
     for name, tensor in tensors.items():
         shown = {
             "dtype": tensor.dtype,
+            "lazy": (tensor.is_conj(), tensor.is_neg()),
             "device": tensor.device,
             "size": tuple(tensor.shape),
             "stride": tensor.stride(),
