@@ -14,8 +14,8 @@ from dovetail.frontend.dynamo.left_out import (
     name_functions_for_logs_only,
 )
 from dovetail.frontend.dynamo.sizes_at_once import ask_for_sizes_at_once, tell_that_tensors_are_plain
-from dovetail.frontend.dynamo.untraced import leave_untraced_as_they_are
 from dovetail.frontend.unseen import leave_modules_alone, tell_threads_apart
+from dovetail.untraced import leave_untraced_as_they_are
 
 # `torch.compile` imports this file before Dynamo traces anything.
 ask_for_sizes_at_once()

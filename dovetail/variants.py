@@ -7,9 +7,9 @@ import torch
 from torch.autograd import forward_ad
 
 from dovetail.errors import AliasMismatch, EagerWarning, HooksMismatch, UnsupportedError, warn
-from dovetail.frontend.dynamo.untraced import untraced
 from dovetail.frontend.observe.wrapped_arguments import plain_tensors
 from dovetail.runtime.stats import current
+from dovetail.untraced import untraced
 
 MAX_VARIANTS = 8
 """Ways of sharing memory that a graph is compiled for; calls that share in yet another way run eagerly."""

@@ -17,6 +17,7 @@ import torch
 
 from dovetail.dialects.statements.wrapped import Wrapped
 from dovetail.errors import ModuleError
+from dovetail.untraced import untraced
 
 
 def wrap(wrapped: Wrapped, plain: Sequence) -> torch.Tensor:
@@ -63,6 +64,7 @@ class Wrap(torch.autograd.Function):
         return _put_together(wrapped, (part.detach() for part in parts))
 
     @staticmethod
+    @untraced
     def backward(ctx, gradient):
         try:
             return None, *unwrap(ctx.wrapped, gradient)
@@ -79,6 +81,7 @@ class Unwrap(torch.autograd.Function):
         return tuple(part.detach() for part in parts(wrapped, tensor))
 
     @staticmethod
+    @untraced
     def backward(ctx, *gradients):
         return None, wrap(ctx.wrapped, gradients)
 

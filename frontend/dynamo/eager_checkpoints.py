@@ -12,6 +12,7 @@ import torch
 from torch.utils.checkpoint import checkpoint
 
 from dovetail.frontend.dynamo.graph import is_static
+from dovetail.untraced import untraced
 
 _TAGGED = torch.ops.higher_order.tag_activation_checkpoint
 _APPLY = torch.ops.higher_order.autograd_function_apply
@@ -82,6 +83,7 @@ def _apply(
                 kept[index] = None
 
         @staticmethod
+        @untraced
         def backward(ctx, *gradients):
             saved = dict(zip(saved_for_backward_idx, ctx.saved_tensors, strict=True))
             return backward(*gradients, *(saved.get(index, value) for index, value in enumerate(kept)))

@@ -2,6 +2,8 @@
 
 import torch
 
+from dovetail.untraced import untraced
+
 
 def _apart(gradient: torch.Tensor) -> torch.Tensor:
     """What a function hands on: what is returned as it came counts as a view, which nobody may write in place."""
@@ -20,6 +22,7 @@ class Unchanged(torch.autograd.Function):
         return _apart(gradient)
 
     @staticmethod
+    @untraced
     def backward(ctx, gradient):
         if any(tensor._version != version for tensor, version in ctx.versions):
             raise RuntimeError(
@@ -38,6 +41,7 @@ class Once(torch.autograd.Function):
         return tuple(None if each is None else _apart(each) for each in roots_and_gradients[count:])
 
     @staticmethod
+    @untraced
     def backward(ctx, *_):
         raise RuntimeError(
             f"the gradient of a compiled function can't be differentiated again: {ctx.reason}; run the function"

@@ -7,6 +7,8 @@ require gradients may be kept, as nobody can write these so; their nodes hold th
 
 import torch
 
+from dovetail.untraced import untraced
+
 
 class StandIn(torch.autograd.Function):
     """A tensor's shape, dtype and history, with one element of memory."""
@@ -16,6 +18,7 @@ class StandIn(torch.autograd.Function):
         return _of_one_element(tensor)
 
     @staticmethod
+    @untraced
     def backward(ctx, gradient):
         return gradient
 
@@ -28,6 +31,7 @@ class WithHistory(torch.autograd.Function):
         return value.clone()
 
     @staticmethod
+    @untraced
     def backward(ctx, gradient):
         return gradient, None
 
@@ -40,6 +44,7 @@ class Alias(torch.autograd.Function):
         return tensor.detach()
 
     @staticmethod
+    @untraced
     def backward(ctx, gradient):
         return gradient
 

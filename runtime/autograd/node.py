@@ -15,6 +15,7 @@ from dovetail.runtime.autograd.partial_backward import PartialBackward
 from dovetail.runtime.autograd.replay import Replay
 from dovetail.runtime.autograd.slots import Slots
 from dovetail.runtime.autograd.writing import Writing
+from dovetail.untraced import untraced
 
 
 class CompiledCall(torch.autograd.Function):
@@ -86,6 +87,7 @@ def make_border(
             return results[: border.owned]
 
         @staticmethod
+        @untraced
         def backward(ctx, *gradients):
             with nullcontext() if unseen_gpu is None else streams.on(ctx.call.stream):
                 return differentiated(ctx, gradients)

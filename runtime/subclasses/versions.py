@@ -5,11 +5,13 @@ Writing a wrapper moves its own version counter, not those of its parts, which a
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 
 from dovetail.dialects.statements.wrapped import Convention, Wrapped
 from dovetail.runtime.autograd.node import is_compiled_call
+from dovetail.untraced import untraced
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ def check_wrappers(
     # later write to an argument, which leads to this one.
     versions = [(what, tensor.detach(), tensor._version) for what, tensor in checked]
     if versions:
-        _node(tensor).register_prehook(lambda _: _check(versions))
+        _node(tensor).register_prehook(partial(_check, versions))
 
 
 def _touching(entries: Sequence, tensors: Sequence, saved: frozenset[int], what: str) -> Iterator:
@@ -52,7 +54,8 @@ def _touching(entries: Sequence, tensors: Sequence, saved: frozenset[int], what:
             yield f"{what} {number}, a {type(tensor).__name__}", tensor
 
 
-def _check(versions: Sequence[tuple[str, torch.Tensor, int]]) -> None:
+@untraced
+def _check(versions: Sequence[tuple[str, torch.Tensor, int]], _gradients: Sequence) -> None:
     for what, tensor, version in versions:
         if tensor._version != version:
             raise RuntimeError(

@@ -22,6 +22,7 @@ HOMES = {
     ),
     "torch._C._dynamo": (
         "backends/python/memory.py",
+        "dovetail/untraced.py",
         "frontend/program_key/process.py",
         "runtime/checks/alike.py",
         "runtime/cuda/torch_streams.py",

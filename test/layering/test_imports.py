@@ -17,7 +17,12 @@ ALLOWED = {
     "runtime": ["dovetail.dialects", "dovetail.backends"],
 }
 # Open to all, and what each may import besides the others.
-VOCABULARY = {"dovetail.errors": [], "dovetail.options": [], "dovetail.wrapping": ["dovetail.dialects"]}
+VOCABULARY = {
+    "dovetail.errors": [],
+    "dovetail.options": [],
+    "dovetail.untraced": [],
+    "dovetail.wrapping": ["dovetail.dialects"],
+}
 FOLDERS = [*ALLOWED, "tools", "dovetail"]
 # What of the runtime may know MLIR: what loads, from IR to plain records and callables. The rest runs these.
 LOADING = {

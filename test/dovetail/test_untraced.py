@@ -12,7 +12,7 @@ from torch._dynamo.utils import counters
 from torch.autograd import forward_ad
 
 from dovetail.errors import EagerWarning
-from dovetail.frontend.dynamo.untraced import untraced
+from dovetail.untraced import untraced
 
 pytestmark = pytest.mark.usefixtures("op_by_op")
 
@@ -76,6 +76,26 @@ def test_what_wraps_it_is_put_apart(fullgraph: bool):
     for _ in range(2):
         assert torch.equal(compiled(torch.ones(3)), torch.full((3,), 4.0))
     assert counters["stats"]["unique_graphs"] == 1
+
+
+def test_backwards_inside_are_not_traced():
+    """Would catch what Dovetail runs in a backward, compiled by Dynamo where a compiled function starts that."""
+
+    def step(x, weight):
+        torch.autograd.grad((x * weight).exp().sum(), weight, create_graph=True)[0].sum().backward()
+        return weight.grad
+
+    expected = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+    step(*expected)
+    frames = []
+    for backend in ("eager", "dovetail"):
+        torch._dynamo.reset()
+        counters.clear()
+        given = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+        torch.compile(step, backend=backend)(*given)
+        frames.append(dict(counters["frames"]))
+        torch.testing.assert_close([each.grad for each in given], [each.grad for each in expected])
+    assert frames[0] == frames[1]
 
 
 def test_behind_it_dynamo_goes_on():

@@ -4,9 +4,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any, TypeVar
 
-from torch._dynamo import decorators
-from torch._dynamo.eval_frame import set_code_exec_strategy
-from torch._dynamo.types import FrameAction, FrameExecStrategy
+from torch._C._dynamo import eval_frame
 
 _Function = TypeVar("_Function", bound=Callable)
 
@@ -20,7 +18,8 @@ def untraced(function: _Function) -> _Function:
     Its code says so to what asks Dynamo for each frame, in C.
     """
     code: Any = getattr(function, "__code__")  # noqa: B009  # a method has it, too
-    set_code_exec_strategy(code, FrameExecStrategy(FrameAction.SKIP, FrameAction.SKIP))
+    skip = eval_frame._FrameAction.SKIP
+    eval_frame.set_code_exec_strategy(code, eval_frame._FrameExecStrategy(skip, skip))
     _codes.add(code)
     # What Dynamo knows by that it must not enter a function.
     vars(function).update({"_torchdynamo_disable": True, "_torchdynamo_disable_recursive": True})
@@ -32,6 +31,8 @@ def leave_untraced_as_they_are() -> None:
 
     It puts what a backend returns into a function that switches Dynamo off and on again, by eight calls.
     """
+    from torch._dynamo import decorators
+
     asked: Any = decorators.disable
 
     def disable(fn: Any = None, recursive: bool = True, **how: Any) -> Any:
