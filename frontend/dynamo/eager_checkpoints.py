@@ -27,7 +27,7 @@ def with_checkpoints(gm: torch.fx.GraphModule, state: Collection[int] = ()) -> t
         return gm
     graph = copy.deepcopy(gm.graph)
     for node in graph.find_nodes(op="call_function", target=_APPLY):
-        node.target = _apply
+        node.target = apply
     placeholders = enumerate(graph.find_nodes(op="placeholder"))
     held = {node for index, node in placeholders if index in state or is_static(node)}
     for node in graph.find_nodes(op="call_function", target=_TAGGED):
@@ -55,7 +55,7 @@ def _checkpoint(region: torch.fx.GraphModule, state: Collection[int], *operands,
     return checkpoint(run, *(operand for index, operand in enumerate(operands) if index not in state), **options)
 
 
-def _apply(
+def apply(
     forward: torch.fx.GraphModule,
     backward: torch.fx.GraphModule,
     *operands,
@@ -63,7 +63,10 @@ def _apply(
     saved_for_backward_idx: Sequence[int],
     dirty_idx: Sequence[int] = (),
 ):
-    """The user's own function, of which the graphs are: what it saves, autograd saves, and the rest is kept."""
+    """The user's own function, of which the graphs are: what it saves, autograd saves, and the rest is kept.
+
+    Its node tells the tensors among the rest, which are `stashed`.
+    """
     kept: list = []
 
     class Function(torch.autograd.Function):
@@ -81,6 +84,7 @@ def _apply(
             ctx.save_for_backward(*(kept[index] for index in saved_for_backward_idx))
             for index in saved_for_backward_idx:
                 kept[index] = None
+            ctx.stashed = [value for value in kept if isinstance(value, torch.Tensor) and not value.is_inference()]
 
         @staticmethod
         @untraced

@@ -54,7 +54,8 @@ def nodes_on_the_way(
 def saved_by(nodes: Iterable[torch.autograd.graph.Node], slices: Mapping = MappingProxyType({})) -> list[torch.Tensor]:
     """What `nodes` saved, each sharing its version counter.
 
-    What a slice's in-place update saved can't be asked for: `slices` has it, by node.
+    What a slice's in-place update saved can't be asked for: `slices` has it, by node. What a custom function keeps
+    without saving it counts as saved: eager would compute with what it holds by then.
 
     Raises:
         UnsupportedError: where something saved was written later, so that eager's backward always raises.
@@ -110,6 +111,7 @@ def _saved(node: torch.autograd.graph.Node) -> Iterator[torch.Tensor]:
     for name in _names(node):
         found = [unwrapped(value) for value in _unpacked(node, name) or () if isinstance(value, torch.Tensor)]
         yield from (tensor for tensor in found if not tensor.is_inference())
+    yield from getattr(node, "stashed", ())
 
 
 def _names(node: torch.autograd.graph.Node) -> list[str]:

@@ -12,6 +12,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.decompose.python_kernels import with_open_sizes
 from dovetail.frontend.dynamo.checkpoint_regions import region_of
+from dovetail.frontend.dynamo.eager_checkpoints import apply
 from dovetail.frontend.dynamo.open_sizes import rebind
 from dovetail.frontend.dynamo.source_lines import deciding_at
 from dovetail.frontend.observe.alias_groups import root, storage
@@ -59,6 +60,11 @@ class Recorder(torch.fx.Interpreter):
         events = tuple(self.log.events)
         self._note(Step(node, args, kwargs, given, returned, events, grad_mode, self.ambient))
         return result
+
+    def call_function(self, target, args, kwargs):
+        # Dynamo's operator keeps to itself what the user's function saves.
+        own = target is torch.ops.higher_order.autograd_function_apply
+        return super().call_function(apply if own else target, args, kwargs)
 
     def _enter(self, calls: Sequence[int]) -> None:
         """Follows the run out of calls of `checkpoint` and into others, to be inside of `calls`, by their numbers."""

@@ -5,6 +5,8 @@ import torch
 from differential import assert_same
 from torch.autograd.function import once_differentiable
 
+from dovetail.errors import EagerWarning
+
 pytestmark = pytest.mark.usefixtures("op_by_op")
 
 
@@ -224,6 +226,70 @@ def test_base_of_a_view():
             followed.add_(1)
         plain.add_(1)
         torch.testing.assert_close(plain._base.view(-1), plain)
+
+
+class Saves(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        result = x * y
+        ctx.save_for_backward(y, result)
+        return result
+
+    @staticmethod
+    def backward(ctx, gradient):
+        y, result = ctx.saved_tensors
+        return gradient * y * result, None
+
+
+class Stashes(torch.autograd.Function):
+    """Keeps an argument and a result that autograd does not check."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.y, ctx.result = y, x * y
+        return ctx.result
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * ctx.y * ctx.result, None
+
+
+@pytest.mark.parametrize("function", [Saves, Stashes])
+@pytest.mark.parametrize("written", ["argument", "result"])
+def test_what_it_keeps_is_written_after_the_call(function, written):
+    """Catches a gradient of what was kept, where eager raises, or takes what is there if it does not check that."""
+    compiled = torch.compile(lambda x, y: function.apply(x, y), backend="dovetail", fullgraph=True)
+    x, y = leaf(3), torch.rand(3)
+    result = compiled(x, y)
+    with torch.no_grad():
+        (y if written == "argument" else result).add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        result.sum().backward()
+
+
+def test_what_it_keeps_is_written_unseen():
+    """Catches a copy of what eager keeps itself: what `.data` writes shows in the gradient."""
+
+    def write(outputs, arguments):
+        arguments[1].data.add_(1)
+
+    assert_same(lambda x, y: Saves.apply(x, y), leaf(3), torch.rand(3), then=write)
+
+
+def test_what_it_keeps_is_written_in_the_call():
+    """Catches a gradient where eager raises, and of what it does not check, that of what was there before the write."""
+
+    def fn(function, x, y):
+        result = function.apply(x, y)
+        y.add_(1)
+        return result
+
+    assert_same(lambda x, y: fn(Stashes, x, y), leaf(3), torch.rand(3))
+    compiled = torch.compile(fn, backend="dovetail", fullgraph=True)
+    with pytest.warns(EagerWarning, match="autograd saved a value that is written later"):
+        result = compiled(Saves, leaf(3), torch.rand(3))
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        result.sum().backward()
 
 
 class AddOne(torch.autograd.Function):
