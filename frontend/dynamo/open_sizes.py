@@ -14,7 +14,7 @@ import torch
 from torch._dynamo.source import TensorProperty, TensorPropertySource
 from torch._guards import TracingContext
 from torch._subclasses.fake_tensor import FakeTensor
-from torch.fx.experimental.symbolic_shapes import ShapeEnv, free_unbacked_symbols, rebind_unbacked
+from torch.fx.experimental.symbolic_shapes import ShapeEnv, free_unbacked_symbols, is_nested_int, rebind_unbacked
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from dovetail.dialects.sizes.expected import GUESS
@@ -45,10 +45,15 @@ def has_open_sizes(gm: torch.fx.GraphModule) -> bool:
 def takes_fixable_numbers(gm: torch.fx.GraphModule) -> bool:
     """Whether a graph's arguments, or their sizes and strides, are open and all have numbers of now.
 
-    Those that `mark_unbacked` names have none.
+    Those that `mark_unbacked` names have none, nor has the size of a nested tensor that differs from row to row.
     """
     values = _open_arguments(gm)
-    return bool(values) and not any(map(free_unbacked_symbols, values))
+    return bool(values) and not any(free_unbacked_symbols(value) or _is_ragged(value) for value in values)
+
+
+def _is_ragged(value) -> bool:
+    numbers = value.size() if isinstance(value, torch.Tensor) else (value,)
+    return any(map(is_nested_int, numbers))
 
 
 def _open_arguments(gm: torch.fx.GraphModule) -> list:

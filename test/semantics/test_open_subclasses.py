@@ -9,6 +9,7 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from torch.utils._pytree import tree_map_only
 
 import dovetail
+from dovetail.errors import EagerWarning
 
 pytestmark = pytest.mark.usefixtures("op_by_op")
 
@@ -117,6 +118,17 @@ def test_parts_of_other_sizes_than_their_wrapper():
         x.a, x.b = torch.randn(rows, 3), torch.randn(rows, 3)
         result = compiled(x)
         assert (result.a.equal(x.a * 2), result.b.equal(x.b * 2)) == (True, True)
+
+
+def test_nested_tensors():
+    """Catches a defect that is reported where a nested tensor, whose rows have no one size to be fixed, is refused."""
+    compiled = torch.compile(lambda x: x * 2, backend="dovetail", fullgraph=True)
+    rows = [torch.randn(2, 3), torch.randn(4, 3)]
+    x = torch.nested.nested_tensor(rows, layout=torch.jagged, requires_grad=True)
+    with pytest.warns(EagerWarning, match="a NestedTensor that requires grad"):
+        result = compiled(x)
+    for got, row in zip(result.unbind(), rows, strict=True):
+        torch.testing.assert_close(got, row * 2)
 
 
 def _copy(tensor: torch.Tensor) -> torch.Tensor:
