@@ -143,6 +143,16 @@ def test_two_arguments_in_one_memory():
     assert_same(fn, torch.rand(2, 3))
 
 
+def test_what_it_writes_is_read_by_another_name():
+    """Catches what an op of unknown order reads as it was before the op's own writes."""
+
+    def fn(x):
+        y = x.exp()
+        return *mix(y, [], None, 2.0, y), y
+
+    assert_same(fn, torch.rand(3), eager=True, graphs=0)
+
+
 def test_result_and_write():
     """Catches a result that is taken from memory after a later write."""
 
