@@ -5,13 +5,12 @@ numbers anew, and a function keeps what it saves to itself: `checkpoint` recompu
 saved, and autograd asks whether that was written.
 """
 
-import copy
 from collections.abc import Collection, Sequence
 
 import torch
 from torch.utils.checkpoint import checkpoint
 
-from dovetail.frontend.dynamo.graph import is_static
+from dovetail.frontend.dynamo.graph import copy_of, is_static
 from dovetail.untraced import untraced
 
 _TAGGED = torch.ops.higher_order.tag_activation_checkpoint
@@ -25,7 +24,7 @@ def with_checkpoints(gm: torch.fx.GraphModule, state: Collection[int] = ()) -> t
     """
     if not any(gm.graph.find_nodes(op="call_function", target=target) for target in (_TAGGED, _APPLY)):
         return gm
-    graph = copy.deepcopy(gm.graph)
+    graph = copy_of(gm.graph)
     for node in graph.find_nodes(op="call_function", target=_APPLY):
         node.target = apply
     placeholders = enumerate(graph.find_nodes(op="placeholder"))

@@ -3,6 +3,7 @@
 import copy
 import functools
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
@@ -24,7 +25,7 @@ def lift_attributes(gm: torch.fx.GraphModule) -> tuple[torch.fx.GraphModule, lis
     Returns a copy of the graph, and of those inside of it, with those placeholders, and the tensors; Dynamo guards that
     they stay the same objects.
     """
-    graph = copy.deepcopy(gm.graph)
+    graph = copy_of(gm.graph)
     first = next(iter(graph.nodes))
     placeholders: dict[str, torch.fx.Node] = {}
     for node in graph.find_nodes(op="get_attr"):
@@ -41,7 +42,19 @@ def lift_attributes(gm: torch.fx.GraphModule) -> tuple[torch.fx.GraphModule, lis
 
 def copied(gm: torch.fx.GraphModule) -> torch.fx.GraphModule:
     """The same parameters, and graphs of its own: capture rewrites graphs that the eager path runs as they come."""
-    return with_graph(gm, copy.deepcopy(gm.graph))
+    return with_graph(gm, copy_of(gm.graph))
+
+
+def copy_of(graph: torch.fx.Graph) -> torch.fx.Graph:
+    """A graph like `graph`, in which placeholders tell the sources of arguments and refer to no argument.
+
+    Dynamo drops its own references when it has compiled: of tensors with weak ones, `swap_tensors` takes none.
+    """
+    made = copy.deepcopy(graph)
+    for node in made.find_nodes(op="placeholder"):
+        if "grapharg" in node.meta:
+            node.meta["grapharg"] = SimpleNamespace(source=getattr(node.meta["grapharg"], "source", None))
+    return made
 
 
 def with_graph(gm: torch.fx.GraphModule, graph: torch.fx.Graph) -> torch.fx.GraphModule:
