@@ -2,8 +2,10 @@
 
 from torch_mlir import ir
 
+from dovetail.dialects.memory.roots import memory_path
 from dovetail.dialects.reading import made_by
 from dovetail.dialects.statements.devices import named_device
+from dovetail.dialects.torch_facts.ops import row
 from dovetail.dialects.torch_facts.rows import OPS
 from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info
 from dovetail.passes.base import Pass
@@ -11,6 +13,7 @@ from dovetail.passes.rewriting.constants import as_large, cast, is_none
 from dovetail.passes.rewriting.rules import apply_rules
 
 _CAST = "torch.aten._to_copy"
+_LAZY = ("_conj", "_neg_view")
 # Casts to the right of these keep every value.
 _WIDER = {
     "float16": ("float32", "float64"),
@@ -29,19 +32,20 @@ class DropRedundantCopiesPass(Pass, name="drop-redundant-copies", runs_at="joint
     Values are immutable, so a copy of one is that one; memory of its own is what `own` and `write` give. `copy(a, b)`
     is `b`, expanded where `a` is larger. A cast to a wider type and back is no cast: f32 to f64 to f32, but not f32 to
     bf16 to f32, which rounds. Casts don't name the device that their operand lies on, as those of autocast's backward
-    do.
+    do. A copy of what is conjugated or negated as it is read stays, since it is so no longer.
 
     Before:  `%1 = torch.aten.clone %0, %none; %2 = torch.aten.mul.Tensor %1, %1`
     After:   `%2 = torch.aten.mul.Tensor %0, %0`
     """
 
     def run(self, module: ir.Module) -> bool:
-        copies = {f"torch.aten.{row.name}": _operand for row in OPS if row.is_identity}
+        copies = {f"torch.aten.{each.name}": _operand for each in OPS if each.is_identity}
         return apply_rules(module, copies | {"torch.aten.copy": _copied, _CAST: _cast}, takes_open=True)
 
 
 def _operand(op: ir.Operation) -> ir.Value | None:
-    return op.operands[0] if op.operands[0].type == op.results[0].type else None
+    shown = any(row(each).name in _LAZY for each in memory_path(op.operands[0]))
+    return op.operands[0] if op.operands[0].type == op.results[0].type and not shown else None
 
 
 def _copied(op: ir.Operation) -> ir.Value | None:

@@ -276,6 +276,19 @@ def test_conjugate_transpose(grad):
     assert_same(fn, matrix, prepare=cloned)
 
 
+def test_write_through_a_conjugation():
+    """Catches a result that is only conjugated as it is read, of which eager has plain memory: NumPy takes no other."""
+
+    def fn(x):
+        y, z = x * 2, x.real * 2
+        y.conj().mul_(3)
+        torch._neg_view(z).mul_(3)
+        return y, z
+
+    assert_same(fn, torch.complex(torch.randn(3), torch.randn(3)), train=False)
+    assert_same(lambda x: x.conj().clone(), torch.complex(torch.randn(3), torch.randn(3)))
+
+
 def test_complex_element_type():
     """Catches the next wider complex type: torch-mlir numbers them otherwise than PyTorch."""
     dtypes = torch.complex64, torch.complex128
