@@ -170,6 +170,7 @@ class Row:
         strides: of a view: the rule for the strides of its result.
         overlaps: of a view: it may show an element more than once.
         adds_dimension: of a view: it shows its operand with one dimension more, of size 1.
+        is_lazy: of a view: it conjugates or negates its operand, which is done where the result is read.
         sees_strides: its values may depend on how its operands lie in memory, so they are laid out as in eager.
         in_rows: names of arguments whose last dimension its kernel takes for contiguous.
         is_identity: of a value, which has no memory, it gives that value.
@@ -218,6 +219,7 @@ class Row:
     strides: StridesRule | None = None
     overlaps: bool = False
     adds_dimension: bool = False
+    is_lazy: bool = False
     sees_strides: bool = True
     in_rows: tuple[str, ...] = ()
     is_identity: bool = False

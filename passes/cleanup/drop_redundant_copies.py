@@ -13,7 +13,6 @@ from dovetail.passes.rewriting.constants import as_large, cast, is_none
 from dovetail.passes.rewriting.rules import apply_rules
 
 _CAST = "torch.aten._to_copy"
-_LAZY = ("_conj", "_neg_view")
 # Casts to the right of these keep every value.
 _WIDER = {
     "float16": ("float32", "float64"),
@@ -44,8 +43,8 @@ class DropRedundantCopiesPass(Pass, name="drop-redundant-copies", runs_at="joint
 
 
 def _operand(op: ir.Operation) -> ir.Value | None:
-    shown = any(row(each).name in _LAZY for each in memory_path(op.operands[0]))
-    return op.operands[0] if op.operands[0].type == op.results[0].type and not shown else None
+    is_lazy = any(row(each).is_lazy for each in memory_path(op.operands[0]))
+    return op.operands[0] if op.operands[0].type == op.results[0].type and not is_lazy else None
 
 
 def _copied(op: ir.Operation) -> ir.Value | None:

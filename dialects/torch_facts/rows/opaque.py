@@ -15,7 +15,8 @@ _awaited = partial(opaque, awaited=("default",))
 _running = partial(opaque, writes_in_training=("running_mean", "running_var"))
 
 OPAQUE = (
-    *alike(partial(_reinterpretation, sees_strides=False), "_conj _neg_view view_as_real"),
+    *alike(partial(_reinterpretation, sees_strides=False, is_lazy=True), "_conj _neg_view"),
+    _reinterpretation("view_as_real", sees_strides=False),
     *alike(_reinterpretation, "view.dtype view_as_complex"),
     *alike(partial(opaque, rounding=Rounding.NEVER), "aminmax msort"),
     opaque("_scaled_dot_product_efficient_attention_backward", order=(0, 2, 1, 3)),
