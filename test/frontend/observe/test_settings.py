@@ -28,7 +28,7 @@ def calls(target) -> torch.fx.Node:
         (torch.ops.aten.add.Tensor, False),
         (getattr, False),
     ],
-    ids=str,
+    ids=lambda each: getattr(each, "__name__", str(each)),
 )
 def test_settings_are_told_by_their_names(target, expected: bool):
     """Catches a setting that is made while a program is traced alone, and transforms that no longer compile."""
