@@ -229,7 +229,7 @@ def _of_derivative(op: ir.Operation, given: Sequence[_Value], sources: int) -> i
         return given[0].derivative | given[1].derivative
     if not facts.is_sum_of_operands:
         return sources
-    pairs = zip(op.operands, given, strict=True)
+    pairs = zip(op.operands, given, strict=False)  # memory that it writes into is none of `given`
     return reduce(or_, (each.derivative if is_differentiable(value.type) else each.sources for value, each in pairs), 0)
 
 

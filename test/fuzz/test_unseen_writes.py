@@ -21,8 +21,10 @@ def program(body: CodeLine, later: CodeLine) -> Program:
 
 
 def test_unseen_write() -> None:
-    """Catches a difference from a gradient of eager's that is no gradient of what eager computed."""
-    assert check(program(SINE, WRITTEN), "dovetail").status == "unseen write"
+    """Catches a difference from a gradient of eager's that is no gradient of what eager computed: it saves both sines'
+    operands, of which the write changes one."""
+    twice = CodeLine("{0}.sin().sin()", ("x0",), ("v0",))
+    assert check(program(twice, WRITTEN), "dovetail").status == "unseen write"
 
 
 def test_wrong_gradient_stays_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -209,7 +209,11 @@ CALLS: dict[str, list[Callable]] = {
     "logit_backward": [_elementwise(aten.logit_backward, 2), _elementwise(aten.logit_backward, 2, 0.1)],
     "log_sigmoid": [lambda v: aten.log_sigmoid_forward(v(*PLACES))[0]],
     "logaddexp": [_elementwise(aten.logaddexp, 2)],
-    "xlogy": [_elementwise(aten.xlogy.Tensor, 2)],
+    "xlogy": [
+        _elementwise(aten.xlogy.Tensor, 2),
+        _elementwise(aten.xlogy.Scalar_Other, 1, 0.3),
+        lambda v: aten.xlogy.Scalar_Self(0.3, v(*PLACES)),
+    ],
     "angle": [_elementwise(aten.angle)],
     "sinc": [_elementwise(aten.sinc)],
     "entr": [_elementwise(aten.special_entr)],

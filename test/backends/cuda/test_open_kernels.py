@@ -42,12 +42,12 @@ def compiled() -> dict[str, LaunchPlan]:
 @pytest.mark.parametrize(
     ("name", "tiling", "threads", "loads"),
     [
-        ("flat", "pointwise", 256, {"ld.global.b32"}),
-        ("vectors", "pointwise", 128, {"ld.global.v4.b32"}),
-        ("rows", "rows", 64, {"ld.global.v4.b32"}),
-        ("open rows", "rows", 256, {"ld.global.b32"}),
-        ("turn", "turned", 64, {"ld.global.v4.b32"}),
-        ("open turn", "pointwise", 256, {"ld.global.b32"}),
+        ("flat", "pointwise", 256, {"ld.global.nc.b32"}),
+        ("vectors", "pointwise", 128, {"ld.global.nc.v4.b32"}),
+        ("rows", "rows", 64, {"ld.global.nc.v4.b32"}),
+        ("open rows", "rows", 256, {"ld.global.nc.b32"}),
+        ("turn", "turned", 64, {"ld.global.nc.v4.b32"}),
+        ("open turn", "pointwise", 256, {"ld.global.nc.b32"}),
     ],
 )
 def test_forms(compiled: dict[str, LaunchPlan], name: str, tiling: str, threads: int, loads: set[str]):
