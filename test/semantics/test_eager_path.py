@@ -1,8 +1,11 @@
 """What can't be compiled runs eagerly and says so, or is refused in strict mode: never a wrong value, never silence."""
 
+from contextlib import nullcontext
+
 import pytest
 import torch
 from differential import assert_same
+from torch._dynamo.variables.torch import TorchInGraphFunctionVariable
 
 import dovetail
 from dovetail.errors import EagerWarning, UnsupportedError
@@ -209,7 +212,11 @@ def test_settings_of_the_process(name, settings):
         return x * 2
 
     compiled = torch.compile(fn, backend="dovetail")
-    with pytest.warns(EagerWarning, match=f"{name} in a program is not supported yet"):
+    # PyTorch 2.11 leaves this one to Python, beside the graph.
+    known = TorchInGraphFunctionVariable._get_handlers()
+    is_traced = name != "set_autocast_cache_enabled" or torch.set_autocast_cache_enabled in known
+    says = pytest.warns(EagerWarning, match=f"{name} in a program is not supported yet")
+    with says if is_traced else nullcontext():
         compiled(torch.ones(3))
     changed = read()
     settings()
