@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 
-from dovetail.dialects.torch_facts import flops, strides
+from dovetail.dialects.torch_facts import flops
 from dovetail.dialects.torch_facts.flops import Flops
 from dovetail.dialects.torch_facts.refused import Refused
 from dovetail.dialects.torch_facts.strides import StridesRule
-
-_REORDER = (strides.permute, strides.transpose, strides.reverse)
 
 
 class Kind(Enum):
@@ -254,17 +252,8 @@ class Row:
 
     @property
     def is_sum_of_operands(self) -> bool:
-        """Whether the derivative of its result takes no element of its operands, but of whole numbers.
-
-        A sum of what shows dimensions in another order may lie otherwise than eager's, and so would derivatives.
-        """
-        shows = self.kind is Kind.VIEW and self.memory is ResultMemory.OPERAND
-        return self.adds or self.converts or (shows and not self.reorders)
-
-    @property
-    def reorders(self) -> bool:
-        """Whether it is a view that shows the dimensions of its operand in another order."""
-        return self.strides in _REORDER
+        """Whether the derivative of its result takes no element of its operands, but of whole numbers."""
+        return self.adds or self.converts or (self.kind is Kind.VIEW and self.memory is ResultMemory.OPERAND)
 
     @property
     def is_fill(self) -> bool:

@@ -2,10 +2,12 @@
 
 from torch_mlir import ir
 
+from dovetail.dialects.torch_facts import strides
 from dovetail.dialects.torch_facts.ops import row
 from dovetail.dialects.torch_facts.sizes import Sizes
 from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info, tensor_info
 
+_REORDER = (strides.permute, strides.transpose, strides.reverse)
 _TYPES = {"cpu": ("float32", "float64"), "cuda": ("float32", "float64", "bfloat16", "float16")}
 """By type of device: a CPU's blocks are written for these, a GPU's go through the memory that threads share."""
 
@@ -21,7 +23,7 @@ _SHARED = 32
 
 def reorders(op: ir.Operation) -> bool:
     """Whether `op` is a view that shows the dimensions of its operand in another order."""
-    return row(op).reorders
+    return row(op).strides in _REORDER
 
 
 def reordered(op: ir.Operation) -> Sizes | None:
