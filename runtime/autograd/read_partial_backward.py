@@ -27,7 +27,7 @@ def read_partial_backward(backward: func.FuncOp, saved: int, module: Module) -> 
             beside = module_beside(backward)  # the function is gone where nobody holds it
             with ir.InsertionPoint(beside.body):
                 made = func.FuncOp("gradient", ir.FunctionType.get(list(backward.type.inputs), []))
-            copy_attributes(backward, made, "arg_attrs")
+            copy_attributes(backward, made, "arg_attrs", "res_attrs")
             given = list(made.add_entry_block().arguments)
             with ir.InsertionPoint(made.body.blocks[0]):
                 func.ReturnOp(inlined(backward, given, module))

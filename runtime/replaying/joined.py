@@ -7,7 +7,7 @@ from torch_mlir.dialects import func
 
 from dovetail.backends.python.emitter import Emitter
 from dovetail.dialects.attributes import STRIDES, SYMBOL, TURNED
-from dovetail.dialects.reading import Module, argument_facts, body, is_used, symbol
+from dovetail.dialects.reading import Module, argument_facts, attribute, body, is_used, symbol
 from dovetail.dialects.statements.devices import module_beside
 from dovetail.dialects.statements.effects import Effect, effect
 from dovetail.dialects.statements.layouts import layouts_of
@@ -34,7 +34,8 @@ def load_joined(
     def returned(values: list, tangents: list) -> list:
         return inlined(backward, [*values, *tangents], module)
 
-    return _load(forward, backward, module, arguments, (), absent, returned)
+    # How eager hands them out is said of the results.
+    return _load(forward, backward, module, arguments, (), absent, returned, attribute(backward, "res_attrs"))
 
 
 def load_sums(
@@ -56,6 +57,7 @@ def _load(
     anew: Collection[int],
     absent: Collection[int],
     returned: Callable[[list, list], list],
+    facts_of_results: ir.Attribute | None = None,
 ) -> Callable:
     """The function that gives what is `returned` for the saved values, those `anew` as computed, and the tangents."""
     saved = saved_values(forward, backward)
@@ -80,6 +82,8 @@ def _load(
                     _stand_in(as_saved[number], values[number], None if argument is None else given[argument])
                     values[number] = as_saved[number]
             func.ReturnOp(returned(values, tangents))
+        if facts_of_results is not None:
+            made.attributes["res_attrs"] = facts_of_results
         _leave_layouts(body(made))
         if absent:
             leave_out(made, tangents, absent)

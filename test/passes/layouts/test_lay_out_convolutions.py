@@ -8,6 +8,7 @@ from torch import nn
 from torch.nn import functional
 
 import dovetail
+from dovetail.errors import EagerWarning
 from dovetail.tools.fuzz.computations.opaque import scale_by_layout
 
 
@@ -92,8 +93,9 @@ def test_gradients_of_filters_lie_as_eagers(layout, filters, dtype, op_by_op):
     torch.testing.assert_close(actual, expected)
 
 
+@pytest.mark.parametrize("is_differentiated_again", [False, True])
 @pytest.mark.host
-def test_gradients_of_cast_filters_lie_as_eagers(op_by_op):
+def test_gradients_of_cast_filters_lie_as_eagers(is_differentiated_again, op_by_op):
     """Catches gradients in rows under autocast, where eager's cast keeps how the convolution's gradient lies."""
 
     def cast(images, weights):
@@ -103,9 +105,30 @@ def test_gradients_of_cast_filters_lie_as_eagers(op_by_op):
     def gradient(compute) -> torch.Tensor:
         images = torch.ones(2, 8, 12, 12).contiguous(memory_format=torch.channels_last)
         weights = torch.ones(6, 8, 3, 3, requires_grad=True)
-        return torch.autograd.grad(compute(images, weights).sum(), weights)[0]
+        return torch.autograd.grad(compute(images, weights).sum(), weights, create_graph=is_differentiated_again)[0]
 
     assert gradient(torch.compile(cast, backend="dovetail")).stride() == gradient(cast).stride()
+
+
+@pytest.mark.host
+def test_gradients_of_filters_from_some_results_lie_as_eagers(op_by_op):
+    """Catches gradients in rows where a backward from some results runs again without the others' infinite values."""
+
+    def two(images, weights):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            convolved = functional.conv2d(images, weights).float()
+        return convolved * 2, convolved.sqrt()
+
+    def gradient(compute) -> torch.Tensor:
+        images = torch.ones(2, 8, 12, 12).contiguous(memory_format=torch.channels_last)
+        weights = torch.zeros(6, 8, 3, 3, requires_grad=True)
+        return torch.autograd.grad(compute(images, weights)[0].sum(), weights)[0]
+
+    expected = gradient(two)
+    with pytest.warns(EagerWarning, match="met infinite values"):
+        actual = gradient(torch.compile(two, backend="dovetail"))
+    torch.testing.assert_close(actual, expected)
+    assert actual.stride() == expected.stride()
 
 
 # PyTorch asks whether a batch has 16 images, and one, and has further programs for these.
