@@ -23,6 +23,19 @@ class StandIn(torch.autograd.Function):
         return gradient
 
 
+class Lying(torch.autograd.Function):
+    """What stands in for a tensor, in memory by that one's strides, of no value."""
+
+    @staticmethod
+    def forward(ctx, stand_in: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
+        return stand_in.new_empty_strided(stand_in.shape, strides)
+
+    @staticmethod
+    @untraced
+    def backward(ctx, gradient):
+        return gradient, None
+
+
 class WithHistory(torch.autograd.Function):
     """A copy of `value` whose gradient goes where `stand_in`'s does."""
 
@@ -60,6 +73,11 @@ def stand_in(tensor: torch.Tensor) -> torch.Tensor:
 def _of_one_element(tensor: torch.Tensor) -> torch.Tensor:
     """A tensor of the shape and type of `tensor` with one element in memory, of no value: every call may make some."""
     return tensor.new_empty_strided(tensor.shape, (0,) * tensor.dim())
+
+
+def lying_like(tensor: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+    """`value` itself if it has the strides of `tensor`, else a copy that lies as densely as `tensor` may."""
+    return value if value.stride() == tensor.stride() else torch.empty_like(tensor).copy_(value)
 
 
 def root(tensor: torch.Tensor) -> torch.Tensor:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from dovetail.runtime.autograd.histories import WithHistory, stand_in
+from dovetail.runtime.autograd.histories import Lying, WithHistory, lying_like, stand_in
 from dovetail.runtime.autograd.random_states import CPU, drawing_from, random_state
 
 
@@ -17,11 +17,12 @@ class Start:
     """What a replay must know of a call: the states before it of the generators that it draws from, by their devices.
 
     `stand_ins` are those of arguments in autograd's graph before they were mutated, then of those of which the replay
-    takes no more; `refusal` is why there can be no replay, None where there can.
+    takes no more, whose `strides` these are; `refusal` is why there can be no replay, None where there can.
     """
 
     random_states: Mapping[str, torch.Tensor]
     stand_ins: list[torch.Tensor]
+    strides: list[tuple[int, ...]]
     refusal: str | None = None
 
 
@@ -53,9 +54,10 @@ class Replay:
     def start(self, arguments: Sequence) -> Start:
         """What must be noted before a call runs. What a CUDA graph will draw, nobody knows while it is captured."""
         if any(device != CPU for device in self.draws) and torch.cuda.is_current_stream_capturing():
-            return Start({}, [], "it draws random numbers, and was called while a CUDA graph was captured")
+            return Start({}, [], [], "it draws random numbers, and was called while a CUDA graph was captured")
         stand_ins = [stand_in(arguments[index]) for index in (*self.histories.values(), *self.standing_in)]
-        return Start({device: random_state(device) for device in self.draws}, stand_ins)
+        strides = [arguments[index].stride() for index in self.standing_in]
+        return Start({device: random_state(device) for device in self.draws}, stand_ins, strides)
 
     def __call__(
         self,
@@ -68,25 +70,31 @@ class Replay:
     ) -> tuple:
         """Returns a gradient (or None) for each argument, differentiable in arguments and tangents.
 
-        `arguments` holds None for those that are not in `self.arguments`, and gets stand-ins; `tangents` holds zeros
-        for those that are `absent`, by number; `saved` has what `self.saved` names. `told` is what the border tells.
+        `arguments` holds None for those that are not in `self.arguments`, `tangents` zeros for those that are `absent`,
+        by number; `saved` has what `self.saved` names. `told` is what the border tells.
         """
         gradient = self.load(absent)
         values = dict(saved)
-        of_saved, of_arguments = start.stand_ins[: len(self.histories)], start.stand_ins[len(self.histories) :]
-        for number, given in zip(self.histories, of_saved, strict=True):
+        for number, given in zip(self.histories, start.stand_ins[: len(self.histories)], strict=True):
             values[number] = WithHistory.apply(given, values[number])
-        for index, given in zip(self.standing_in, of_arguments, strict=True):
-            arguments[index] = given
         with torch._C._DisableAutocast():
-            self._give_histories(values, [*arguments, *tangents, *values.values()], told)
+            values |= self._summed(start, arguments, tangents, values, told)
             everything = [*arguments, *tangents, *values.values()]
             if not start.random_states:
                 return gradient(everything, *told)
             with drawing_from(start.random_states):
                 return gradient(everything, *told)
 
-    def _give_histories(self, values: dict[int, torch.Tensor], everything: list, told: tuple) -> None:
-        if self.sums:
-            computed = zip(self.sums, self.load_histories()(everything, *told), strict=True)
-            values |= {number: WithHistory.apply(each, values[number]) for number, each in computed}
+    def _summed(
+        self, start: Start, arguments: list, tangents: list, values: Mapping[int, torch.Tensor], told: tuple
+    ) -> dict[int, torch.Tensor]:
+        """The saved sums with their histories, lying as ATen's sums do: a region may have turned them."""
+        if not self.sums:
+            return {}
+        given = list(arguments)
+        stand_ins = start.stand_ins[len(self.histories) :]
+        for index, each, strides in zip(self.standing_in, stand_ins, start.strides, strict=True):
+            given[index] = Lying.apply(each, strides)
+        computed = self.load_histories()([*given, *tangents, *values.values()], *told)
+        pairs = zip(self.sums, computed, strict=True)
+        return {number: WithHistory.apply(each, lying_like(each, values[number])) for number, each in pairs}
