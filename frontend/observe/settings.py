@@ -5,9 +5,9 @@ import torch
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.source_lines import source_line
 
-_MODULES = ("torch", "torch._C", "torch.__future__")
-_BACKENDS = "torch.backends."
-_STARTS = ("set_", "enable_", "allow_")
+_MODULES = ("torch", "torch._C", "torch.__future__", "torch.random")
+_FOLDERS = ("torch.backends.", "torch.cuda.")
+_STARTS = ("set_", "enable_", "allow_", "seed", "reset_")
 # Whose effect tracing follows, and what transforms turn and put back.
 _FOLLOWED = frozenset((torch._C._set_grad_enabled, torch._C._set_fwd_grad_enabled))
 
@@ -28,5 +28,5 @@ def makes_setting(node: torch.fx.Node) -> bool:
     if node.op != "call_function" or node.target in _FOLLOWED:
         return False
     module, name = getattr(node.target, "__module__", None) or "", getattr(node.target, "__name__", "")
-    is_there = module in _MODULES or module.startswith(_BACKENDS)
+    is_there = module in _MODULES or f"{module}.".startswith(_FOLDERS)
     return is_there and name.lstrip("_").startswith(_STARTS)

@@ -226,6 +226,22 @@ def test_settings_of_the_process(name, settings):
     assert read() != changed
 
 
+def test_seed_of_its_own():
+    """Catches calls that all draw after the seed that the program took when it was compiled."""
+
+    def fn(x):
+        torch.seed()
+        return torch.rand_like(x)
+
+    compiled = torch.compile(fn, backend="dovetail")
+    with torch.random.fork_rng(devices=[]):
+        with pytest.warns(EagerWarning, match="seed in a program is not supported yet"):
+            compiled(torch.ones(3))
+        torch.manual_seed(1)
+        compiled(torch.ones(3))
+        assert torch.initial_seed() != 1
+
+
 def test_settings_in_a_branch(settings):
     """Catches a setting that only the first call makes, since no node of the graph itself does."""
 
