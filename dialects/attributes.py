@@ -187,8 +187,9 @@ for what is no value, or may lie as it likes. Arguments that are refs with open 
 number to all strides."""
 
 GRADIENT_STRIDES = "dovetail.gradient_strides"
-"""`gradient`, and results of `@backward`: the strides, in elements, by which eager hands out this gradient of a filter,
-channels last as the images are, however the filter lies. Along dimensions of one element a library may give others."""
+"""`gradient`, and results of `@backward`: the strides, in elements, by which eager hands out this gradient that a
+convolution gives, mostly of a filter: channels last as the images are, however the filter lies. Along dimensions of one
+element a library may give others."""
 
 SHOWS_ROWS = "dovetail.shows_rows"
 """Ops that permute: their operand lies in memory so that the result lies in rows. The host permutes it, at no cost; a

@@ -1,4 +1,4 @@
-"""How the gradients of filters lie: as the images do in eager, however the filter lies itself."""
+"""How gradients of filters and images lie as a convolution gives them: in eager, however these lie themselves."""
 
 import torch
 
