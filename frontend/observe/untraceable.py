@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
-from dovetail.frontend.observe.alias_groups import crossing, is_whole, share_elements, shows_twice, storage
+from dovetail.frontend.observe.alias_groups import crossing, is_whole, root, share_elements, shows_twice, storage
 from dovetail.frontend.observe.bound_arguments import is_written, schema, tensors_in
 from dovetail.frontend.observe.eager_errors import eager_error
 from dovetail.frontend.observe.op_calls import OpCall, writes
@@ -34,7 +34,7 @@ def _reads_written(call: OpCall, log: "DispatchLog") -> str:
     written = [each for each in tensors if is_written(each[0])]
     if not written:
         return ""
-    is_custom = getattr(call.func, "namespace", "") not in _OF_PYTORCH
+    is_custom = _is_custom(call)
     in_place = getattr(call.func, "_opname", "") not in _ELSEWHERE
     for one, two in crossing([tensor for _, tensor in written], [tensor for _, tensor in tensors]):
         (argument, target), (other, read) = written[one], tensors[two]
@@ -43,6 +43,21 @@ def _reads_written(call: OpCall, log: "DispatchLog") -> str:
         if not is_in_place and share_elements(target, read):
             return f"{call.func} reads a part of what it writes"
     return ""
+
+
+def _writes_through_two(call: OpCall, log: "DispatchLog") -> str:
+    """Tracing gives a custom op one copy of each tensor that it writes views of, and keeps the last of two copies."""
+    if not _is_custom(call):
+        return ""
+    first: dict[int, torch.Tensor] = {}
+    written = [event.tensor for event in writes(call)]
+    if all(first.setdefault(storage(each), root(each)) is root(each) for each in written):
+        return ""
+    return f"{call.func} writes the same memory through tensors that are not views of one"
+
+
+def _is_custom(call: OpCall) -> bool:
+    return getattr(call.func, "namespace", "") not in _OF_PYTORCH
 
 
 _OF_PYTORCH = frozenset(("aten", "inductor", "prims", "higher_order"))
@@ -84,7 +99,7 @@ def _counts_writes(call: OpCall, log: "DispatchLog") -> str:
     return "a program that reads or sets `_version` is not supported yet" if counts else ""
 
 
-REFUSALS = (_writes_window, _reads_written, _finds_no_order, _counts_writes, _fails_in_eager)
+REFUSALS = (_writes_window, _reads_written, _writes_through_two, _finds_no_order, _counts_writes, _fails_in_eager)
 """Why a call can't be traced, each for a reason of its own; "" where it can."""
 
 

@@ -143,6 +143,18 @@ def test_two_arguments_in_one_memory():
     assert_same(fn, torch.rand(2, 3))
 
 
+@pytest.mark.parametrize("parts", [(slice(0, 2), slice(0, 2)), (slice(0, 2), slice(2, 4))], ids=["same", "apart"])
+def test_what_it_writes_is_detached_besides(parts):
+    """Catches writes that are lost: `detach` gives no view, and tracing had the op write a copy of each tensor."""
+
+    def fn(x):
+        y = x.exp()
+        first, second = parts
+        return *mix(y[first], [y.detach()[second]], None, 2.0, x[:2]), y
+
+    assert_same(fn, torch.rand(4), eager=True, graphs=0)
+
+
 def test_what_it_writes_is_read_by_another_name():
     """Catches what an op of unknown order reads as it was before the op's own writes."""
 
