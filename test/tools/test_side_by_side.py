@@ -2,9 +2,11 @@
 
 import os
 from math import inf
+from operator import call
 from time import perf_counter
 
 import pytest
+import torch
 
 from dovetail.tools.gpu.side_by_side import on_each_gpu
 
@@ -14,12 +16,15 @@ CORES = sorted(os.sched_getaffinity(0))
 
 
 def test_each_process_has_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Catches two cases on one GPU, or on the same cores, where each slows the other; and GPUs that the user hid."""
+    """Catches two cases on one GPU, or on the same cores, where each slows the other, or has threads for
+    all cores; and GPUs that the user hid."""
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5,7")
     names = ["CUDA_VISIBLE_DEVICES"] * 8
     assert {made for _, made in on_each_gpu(os.getenv, names, 2, inf)} <= {"5", "7"}
     halves = CORES[: len(CORES) // 2], CORES[len(CORES) // 2 : len(CORES) // 2 * 2]
     assert all(sorted(made) in halves for _, made in on_each_gpu(os.sched_getaffinity, [0] * 4, 2, inf))
+    threads = {made for _, made in on_each_gpu(call, [torch.get_num_threads] * 4, 2, inf)}
+    assert threads == {len(each) for each in halves}
 
 
 def test_nothing_is_begun_late() -> None:

@@ -7,6 +7,8 @@ from multiprocessing import get_context
 from time import perf_counter
 from typing import Any, TypeVar
 
+import torch
+
 Given = TypeVar("Given")
 Made = TypeVar("Made")
 
@@ -38,7 +40,9 @@ def _take(shares: Any, count: int) -> None:
     os.environ[_GPUS] = given.split(",")[index] if given else str(index)
     cores = sorted(os.sched_getaffinity(0))
     each = max(1, len(cores) // count)
-    os.sched_setaffinity(0, cores[index * each : (index + 1) * each] or cores)
+    share = cores[index * each : (index + 1) * each] or cores
+    os.sched_setaffinity(0, share)
+    torch.set_num_threads(len(share))  # by now it has counted all of them
 
 
 def _unless_late(work: Callable[[Given], Made], given: Given, deadline: float) -> list[Made]:
