@@ -48,6 +48,13 @@ def _bernoulli(value, p, generator=None):
     return torch.empty_like(value).bernoulli_(p, generator=generator).contiguous()
 
 
+def _copy(value, source, non_blocking=False):
+    """`copy` of `source` into a value, as eager's `copy_` does it: ATen's `copy` has no derivative."""
+    if torch.is_grad_enabled():
+        return value.clone().copy_(source, non_blocking)
+    return _aten.copy.default(value, source, non_blocking)
+
+
 def _layer_norm_backward(gradient, value, shape, mean, reciprocal, *given):
     """The gradients of a layer norm, whose mean may be computed from its value: ATen's has no derivative by that."""
     target = _aten.native_layer_norm_backward.default
@@ -60,6 +67,7 @@ def _layer_norm_backward(gradient, value, shape, mean, reciprocal, *given):
 
 _ON_VALUES: dict[Any, Callable[..., Any]] = {
     _aten.bernoulli.p: _bernoulli,
+    _aten.copy.default: _copy,
     _aten.native_layer_norm_backward.default: _layer_norm_backward,
     _aten.view.default: torch.reshape,
     _aten._unsafe_view.default: torch.reshape,

@@ -560,6 +560,25 @@ def test_views_of_shared_complex_memory(part: Callable) -> None:
     torch.testing.assert_close(second(compiled(fn)), second(fn))
 
 
+def test_copies_of_another_type_size_or_device(device: str) -> None:
+    """ATen's `copy` has no derivative: where a copy stays one, as of another element type, into open sizes, or of a
+    number into memory of a GPU, a second derivative raised."""
+
+    def fn(x: torch.Tensor) -> torch.Tensor:
+        doubled, constant, row = x * 2, x + 1, x * 3
+        doubled.copy_(x.sin().double())
+        constant[:] = 2.5
+        row.copy_(x[0])
+        return doubled.sin() * constant.sin() * row.sin() * x
+
+    def second(fn: Callable) -> list[torch.Tensor]:
+        return orders(fn, [torch.linspace(-0.9, 1.1, 6, device=device).view(2, 3).requires_grad_()], highest=2)
+
+    expected = second(fn)
+    for is_dynamic in (False, True):
+        torch.testing.assert_close(second(compiled(fn, dynamic=is_dynamic)), expected)
+
+
 def test_what_hangs_on_nothing_that_requires_a_gradient_counts_as_constant() -> None:
     """Catches other numbers than eager's where a leaf stopped to require a gradient after the call, or an argument was
     overwritten through a view; and docs/limits.md when it says too much: eager's first derivatives require one here."""
