@@ -3,6 +3,7 @@
 import pytest
 import torch
 from differential import assert_same, without_dynamo
+from old_torch import IS_2_11
 from torch.utils._pytree import tree_leaves
 
 pytestmark = pytest.mark.usefixtures("op_by_op")
@@ -167,3 +168,26 @@ def test_metadata_mutation(grad):
 
     columns = torch.ones(2, 1, 3).requires_grad_(grad)
     assert_same(fn, *(matrix(grad=grad) for _ in range(4)), columns, prepare=cloned, compiler=without_dynamo)
+
+
+class Deepening(torch.nn.Module):
+    """Whose buffer has a dimension more in each call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.ones(2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.mean.unsqueeze_(0)
+        return self.mean.sin() + x * self.mean.dim()
+
+
+@pytest.mark.xfail(IS_2_11, reason="Dynamo of PyTorch 2.11 does not look again at a module's tensors: docs/limits.md")
+def test_sizes_of_a_buffer_change_in_place() -> None:
+    """Catches a program for the sizes that a buffer had in an earlier call, where nothing else has changed."""
+    eager, module = Deepening(), Deepening()
+    compiled = torch.compile(module, backend="dovetail")
+    for _ in range(3):
+        x = torch.linspace(-1, 1, 2)
+        torch.testing.assert_close(compiled(x), eager(x))
+        assert module.mean.shape == eager.mean.shape
