@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dovetail.backends.base_target import COMMON_FLAGS, Target, sources_digest
 from dovetail.backends.cuda.target import ARCHITECTURES, CudaTarget
 from dovetail.backends.host_cpu import has_wide_vectors, host_cpu
-from dovetail.backends.worker.agreed import (
-    WIDE_BITS as WIDE_BITS,
-)  # for passes, which place by it what the worker reads
+from dovetail.backends.worker.agreed import WIDE_BITS as WIDE_BITS  # passes place by it what the worker reads
 from dovetail.errors import OptionError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from functools import partial
 
 import torch
 
-from dovetail.backends.python.tensors import WRITES, in_rows, laid_out, with_strides, write_numbers
+from dovetail.backends.python.tensors import WRITES, in_order, in_rows, laid_out, with_strides, write_numbers
 from dovetail.runtime.checks.addresses import are_importable
 from dovetail.runtime.launches.iree_executable import Executable, prepare, ready
 from dovetail.runtime.stats import count_copy
@@ -98,6 +98,7 @@ HELPERS: Mapping[str, Callable] = {
     ),
     "copy": _counted(torch.Tensor.clone, "value in memory of its own"),
     "laid_out": _laid_out,
+    "in_order": _counted(in_order, "gradient in another memory layout than eager's"),
     "in_rows": _counted(in_rows, "operand of a kernel that needs its last dimension contiguous"),
     "write_numbers": _counted_numbers,
     **{f"write_{mode}": _counted_write(write) for mode, write in WRITES.items()},

@@ -126,7 +126,7 @@ def _xlogy_of_number(number: float, value: torch.Tensor) -> torch.Tensor:
 
 
 def _held(number: float, value: torch.Tensor) -> torch.Tensor:
-    """PyTorch's own `xlogy` takes a number as it is, where ATen rounds it to the type of the result first."""
+    """`number` rounded to the type of the result, as ATen takes it; PyTorch's own `xlogy` takes it as it is."""
     dtype = value.dtype if value.is_floating_point() else torch.get_default_dtype()
     return torch.full((), number, dtype=dtype, device=value.device)
 

@@ -46,7 +46,7 @@ def make_border(
     bases, unseen_gpu = dict(border.bases), border.unseen_gpu
 
     def differentiated(ctx, gradients: Sequence) -> Sequence:
-        # Another compiled call, of whose results some got no gradient, gave none for these; eager would not come here.
+        # What takes these results gave no gradient for any, as a compiled call may; eager's ops give none then.
         if all(gradient is None for gradient in gradients):
             return (None,) * len(ctx.needs_input_grad)
         kept = ctx.call.kept
